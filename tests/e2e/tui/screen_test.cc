@@ -99,6 +99,35 @@ TEST(ConsoleScreen, SurvivesAResizeAtAnyMoment) {
     EXPECT_TRUE(tmux.has("✓ Still here.")) << tmux.screen();
 }
 
+TEST(ConsoleScreen, SurvivesAResizeWhileTheAgentWorks) {
+    DaemonWorld world;
+    Signpost go(world.folder() / "go");
+    world.script({runs(fmt::format("echo 日本; read line <{}  # {}", go.path().string(),
+                                   std::string(60, 'x'))),
+                  says("Waited.")});
+    world.daemon({"start"});
+    Tmux tmux(world, 80, 24);
+    tmux.open_console();
+    tmux.type("wait for it");
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.shows("$ echo")) << tmux.screen();
+    tmux.type("and then");
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.shows("› and then [queued]")) << tmux.screen();
+    for (const auto& [columns, rows] : {std::pair(50, 20), {100, 30}, {40, 15}, {80, 24}}) {
+        tmux.resize(columns, rows);
+        EXPECT_TRUE(test_support::eventually([&] {
+            const std::string all = tmux.all();
+            return all.contains("› and then [queued]") &&
+                   all.find("› and then [queued]") == all.rfind("› and then [queued]");
+        })) << columns
+            << "\n"
+            << tmux.all();
+    }
+    go.send("yes");
+    EXPECT_TRUE(tmux.has("✓ Waited.")) << tmux.screen();
+}
+
 TEST(ConsoleScreen, TakesAPasteOfAMegabyte) {
     DaemonWorld world;
     world.script({says("Got it.")});

@@ -19,10 +19,10 @@ class Patched {
 public:
     Patched() {
         world.write(world.repo() / "a.txt", "one\n");
-        world.script({calls("ApplyPatch", {{"patch", kPatch}}), says("Patched.")},
-                     {{"second", {calls("ApplyPatch", {{"patch", kPatch}}), says("Again.")}},
-                      {"third",
-                       {runs(fmt::format("read line <{}", go.path().string())), says("Done.")}}});
+        world.script(
+            {calls("ApplyPatch", {{"patch", kPatch}}), says("Patched.")},
+            {{"second", {calls("ApplyPatch", {{"patch", kPatch}}), says("Again.")}},
+             {"third", {runs(fmt::format("read line <{}", go.path().string())), says("Done.")}}});
         world.daemon({"start"});
         EXPECT_EQ(world.run({"agent", "move", "main", world.repo().string()}).exit_code, 0);
     }
@@ -100,9 +100,8 @@ TEST(Undo, RefusesWhileTheAgentIsInATurn) {
     Patched agent;
     agent.patch();
     auto asked = agent.world.start({"prompt", "--wait", "third"});
-    EXPECT_TRUE(test_support::eventually([&] {
-        return agent.world.events("main", "process_execution_requested").size() == 1U;
-    }));
+    EXPECT_TRUE(test_support::eventually(
+        [&] { return agent.world.events("main", "process_execution_requested").size() == 1U; }));
     const auto refused = agent.world.run({"undo"});
     EXPECT_TRUE(refused.err.contains("is in a turn")) << refused.err;
     EXPECT_EQ(agent.text(), "two\n");
@@ -122,11 +121,10 @@ TEST(Undo, IsFinishedAfterAKill) {
     std::filesystem::create_directory(agent.world.home() / "undo");
     const auto file = agent.world.home() / "undo" / "main.json";
     agent.world.write(
-        file, base::json_text(json::object{
-                  {"agent_id", "main"},
-                  {"call_ids", json::array{data.at("tool_call_id")}},
-                  {"run_id", data.at("run_id")},
-                  {"admission", "control_authenticated"}}));
+        file, base::json_text(json::object{{"agent_id", "main"},
+                                           {"call_ids", json::array{data.at("tool_call_id")}},
+                                           {"run_id", data.at("run_id")},
+                                           {"admission", "control_authenticated"}}));
     agent.world.write(agent.world.repo() / "a.txt", "one\n");
     agent.world.daemon({"start"});
     EXPECT_FALSE(std::filesystem::exists(file));

@@ -62,11 +62,11 @@ protected:
         const auto found = runs_.find(id);
         if (found == runs_.end()) return {};
         const auto& run = found->second;
-        auto lines = text_lines(
-            fmt::format("{} · {} · {}", id,
-                        run.owner ? "agent " + run.owner->agent_id.value : "yours",
-                        show::local_time(run.created_at)),
-            columns, show::Face::Dim);
+        auto lines =
+            text_lines(fmt::format("{} · {} · {}", id,
+                                   run.owner ? "agent " + run.owner->agent_id.value : "yours",
+                                   show::local_time(run.created_at)),
+                       columns, show::Face::Dim);
         const auto add = [&](std::vector<show::Line> more) {
             std::ranges::move(more, std::back_inserter(lines));
         };
@@ -82,27 +82,31 @@ protected:
     bool on_row_key(const Key& key, const std::string& id) override {
         if (is_letter(key, "y")) {
             const bool is_agents = runs_[id].owner.has_value();
-            act([this, id, is_agents]() -> base::Result<domain::PlanRun> {
-                auto run = TRY(desk_.plans.approve(id, desk_.user, kApprovedFor));
-                return is_agents ? std::move(run) : desk_.plans.begin(id);
-            }, "Approved; it runs");
+            act(
+                [this, id, is_agents]() -> base::Result<domain::PlanRun> {
+                    auto run = TRY(desk_.plans.approve(id, desk_.user, kApprovedFor));
+                    return is_agents ? std::move(run) : desk_.plans.begin(id);
+                },
+                "Approved; it runs");
         } else if (is_letter(key, "n")) {
-            act([this, id] {
-                return desk_.plans.reject(id, desk_.user, "rejected in the console");
-            }, "Rejected");
+            act([this,
+                 id] { return desk_.plans.reject(id, desk_.user, "rejected in the console"); },
+                "Rejected");
         } else if (is_letter(key, "g")) {
             act([this, id] { return desk_.plans.begin(id); }, "It runs");
         } else if (is_letter(key, "x")) {
             act([this, id] { return desk_.plans.cancel(id, "cancelled in the console"); },
                 "Cancelled");
         } else if (is_letter(key, "u")) {
-            act([this, id]() -> base::Result<domain::PlanRun> {
-                const auto reverted = TRY(desk_.plans.make_revert(id, desk_.user));
-                if (!reverted.run)
-                    return base::fail(base::ErrorCode::Conflict,
-                                      "run {} left nothing that can be undone", id);
-                return desk_.plans.begin(reverted.run->run_id.value);
-            }, "A run that undoes it has begun");
+            act(
+                [this, id]() -> base::Result<domain::PlanRun> {
+                    const auto reverted = TRY(desk_.plans.make_revert(id, desk_.user));
+                    if (!reverted.run)
+                        return base::fail(base::ErrorCode::Conflict,
+                                          "run {} left nothing that can be undone", id);
+                    return desk_.plans.begin(reverted.run->run_id.value);
+                },
+                "A run that undoes it has begun");
         } else {
             return false;
         }
@@ -175,7 +179,8 @@ public:
                  error_ = preview ? "" : preview.error().message;
                  preview_ = preview ? json::value(*preview) : json::value(json::object{});
                  const auto* faults = base::find(preview_, "faults");
-                 is_good_ = preview && !(faults && faults->is_array() && !faults->get_array().empty());
+                 is_good_ =
+                     preview && !(faults && faults->is_array() && !faults->get_array().empty());
                  is_loaded_ = true;
                  columns_ = 0;
              });
@@ -211,8 +216,7 @@ private:
                     return base::fail(base::ErrorCode::InvalidInput, "the plan has faults: {}",
                                       created.faults.empty() ? "" : created.faults.front().message);
                 const std::string id = created.run->run_id.value;
-                if (created.needs_approval)
-                    TRY(desk_.plans.approve(id, desk_.user, kApprovedFor));
+                if (created.needs_approval) TRY(desk_.plans.approve(id, desk_.user, kApprovedFor));
                 return desk_.plans.begin(id);
             },
             [this](const base::Result<domain::PlanRun>& run) {

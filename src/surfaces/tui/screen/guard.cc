@@ -52,8 +52,8 @@ void Guard::watch(int pipe, const Shared& shared, const termios& before, std::st
 }
 
 Guard::Guard(const termios& before, std::string_view leave, std::string_view leave_alternate) {
-    void* const page = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* const page =
+        ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return;
     shared_ = new (page) Shared;
     std::array<int, 2> ends{-1, -1};

@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::string_view kBegin = "\x1b[?2026h";
 constexpr std::string_view kEnd = "\x1b[?2026l";
-constexpr std::string_view kEraseLine = "\x1b[K";
+// The whole line: of one whose end alone was erased, some terminals count the erased cells as part
+// of it when they wrap it after a resize, and the viewport would be higher than is known here.
+constexpr std::string_view kEraseLine = "\x1b[2K";
 constexpr std::string_view kEraseBelow = "\x1b[J";
 constexpr std::string_view kReset = "\x1b[0m";
 constexpr std::size_t kScrolledMin = 2;  // Fewer rows are as cheap to draw again.
@@ -54,10 +56,10 @@ void Presenter::put(std::string& out, const std::vector<ScreenCell>& cells,
     if (!sgr_of(face, colours_).empty()) out += kReset;
 }
 
-// In the last column a terminal has not wrapped yet, and an erase would take the last character.
+// From the first column.
 void Presenter::put_row(std::string& out, const Row& row) const {
+    out += kEraseLine;
     put(out, row.cells, 0);
-    if (width_of(row.cells) < columns_) out += kEraseLine;
 }
 
 void Presenter::put_difference(std::string& out, std::size_t index, const Row& row) {
@@ -65,14 +67,19 @@ void Presenter::put_difference(std::string& out, std::size_t index, const Row& r
     const std::size_t same = common_cells(before, row.cells);
     if (same == before.size() && same == row.cells.size()) return;
     move_to(out, index);
+    const std::size_t width = width_of(row.cells);
+    const bool is_certain =
+        std::ranges::all_of(before, [](const ScreenCell& cell) { return cell.is_simple; });
+    column_ = width;
+    if (width < width_of(before) || (!is_certain && width < columns_)) {
+        out += '\r';
+        put_row(out, row);
+        return;
+    }
     const std::vector<ScreenCell> kept(row.cells.begin(),
                                        row.cells.begin() + static_cast<std::ptrdiff_t>(same));
     move_to_column(out, width_of(kept));
     put(out, row.cells, same);
-    const std::size_t width = width_of(row.cells);
-    const bool is_certain =
-        std::ranges::all_of(before, [](const ScreenCell& cell) { return cell.is_simple; });
-    if (width < columns_ && (width < width_of(before) || !is_certain)) out += kEraseLine;
     column_ = width;
 }
 
