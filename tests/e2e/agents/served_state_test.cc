@@ -129,6 +129,112 @@ TEST(ServedState, HasEveryFieldThatClientsNeed) {
     EXPECT_TRUE(surface.at("runtime_max_output_tokens").is_number());
 }
 
+// The other records of the state, each with its required fields; of `detail`, which is free, those
+// that both kinds of task always have.
+const std::vector<Record>& state_records() {
+    static const std::vector<Record> all{
+        {"",
+         {"agent", "session", "tasks", "timers", "work_items", "waiting_intents",
+          "external_triggers", "operator_notifications", "workspace", "execution"}},
+        {"/session", {"current_run_id", "pending_count", "last_turn"}},
+        {"/tasks/0",
+         {"id", "agent_id", "kind", "status", "created_at", "updated_at", "parent_message_id",
+          "summary", "detail", "recovery"}},
+        {"/tasks/0/detail",
+         {"child_agent_id", "child_turn_baseline", "child_kind", "child_visibility",
+          "child_ownership", "child_profile_preset", "wait_policy", "workspace_mode"}},
+        {"/tasks/0/recovery", {"kind", "summary", "prompt", "trust", "workspace_mode"}},
+        {"/tasks/1/detail",
+         {"cmd", "cmd_digest", "wait_policy", "workdir", "login", "tty", "yield_time_ms",
+          "terminal_reentry", "promoted_from_exec_command", "accepts_input", "output_path"}},
+        {"/tasks/1/recovery", {"kind", "summary", "spec", "trust", "promoted_from_exec_command"}},
+        {"/tasks/1/recovery/spec",
+         {"cmd", "workdir", "shell", "login", "tty", "yield_time_ms", "max_output_tokens",
+          "accepts_input", "terminal_reentry"}},
+        {"/timers/0",
+         {"id", "agent_id", "created_at", "duration_ms", "interval_ms", "repeat", "status",
+          "summary", "next_fire_at", "last_fired_at", "fire_count"}},
+        {"/work_items/0",
+         {"id", "agent_id", "workspace_id", "revision", "objective", "state", "plan_status",
+          "created_at", "updated_at"}},
+        {"/external_triggers/0",
+         {"external_trigger_id", "target_agent_id", "scope", "delivery_mode", "status",
+          "created_at", "revoked_at", "last_delivered_at", "delivery_count"}},
+        {"/operator_notifications/0",
+         {"notification_id", "agent_id", "requested_by_agent_id", "target_operator_boundary",
+          "message", "summary", "created_at"}},
+        {"/workspace",
+         {"attached_workspaces", "active_workspace_entry", "active_workspace_occupancy",
+          "worktree_session"}},
+        {"/execution", {"profile", "policy", "workspace_anchor", "execution_root", "cwd"}},
+        {"/execution/policy/resource_authority",
+         {"message_ingress", "agent_state", "control_plane", "workspace_projection",
+          "process_execution"}},
+        {"/execution/policy/process_execution",
+         {"cwd_rooting", "projection_rooting", "path_confinement", "write_confinement",
+          "network_confinement", "secret_isolation", "child_process_containment"}},
+        {"/agent/model/resolved_policy/capabilities",
+         {"parallel_tool_calls", "reasoning_summaries", "image_input", "interactive_exec"}},
+        {"/agent/active_children/0", {"identity", "observability"}},
+        {"/agent/active_children/0/observability", {"phase"}},
+        {"/agent/recent_operator_notifications/0",
+         {"notification_id", "agent_id", "requested_by_agent_id", "target_operator_boundary",
+          "message", "summary", "created_at"}}};
+    return all;
+}
+
+void expect_fields(const json::value& value, const std::vector<Record>& wanted) {
+    for (const auto& [pointer, fields] : wanted) {
+        boost::system::error_code missing;
+        const auto* record = value.find_pointer(pointer, missing);
+        if (!record || !record->is_object()) {
+            ADD_FAILURE() << pointer << " is not there";
+            continue;
+        }
+        EXPECT_THAT(keys_of(*record), IsSupersetOf(fields)) << pointer;
+    }
+}
+
+// The state with its child task first.
+json::value state_of(const DaemonWorld& world) {
+    auto state = world.by_socket().get("/state").value();
+    auto& tasks = state.at("tasks").as_array();
+    std::ranges::partition(tasks, [](const json::value& task) {
+        return base::string_at(task, "kind") == "child_agent_task";
+    });
+    return state;
+}
+
+// contract: IDENT-02, IDENT-03
+TEST(ServedState, HasEveryFieldOfEveryRecordThatItLists) {
+    DaemonWorld world;
+    world.script(
+        {calls("CreateWorkItem", {{"objective", "look around"}}),
+         calls("NotifyOperator", {{"message", "It begins"}}),
+         calls("SpawnAgent", {{"initial_message", "Wait here"}}),
+         calls("ExecCommand", {{"cmd", "sleep 3000"}, {"yield_time_ms", 0}}),
+         calls("Sleep", {{"reason", "a while"}, {"duration_ms", 3'000'000}})},
+        {{"Wait here",
+          json::array{calls("Sleep", {{"reason", "a while"}, {"duration_ms", 3'000'000}})}}});
+    world.daemon({"start"});
+    world.json_of({"prompt", "go on", "--json"});
+    ASSERT_TRUE(test_support::eventually([&] {
+        const auto state = world.by_socket().get("/state");
+        return state && state->at("tasks").as_array().size() == 2 &&
+               state->at("agent").at("agent").as_object().contains("last_turn_terminal") &&
+               !state->at("work_items").as_array().empty();
+    }));
+    expect_fields(state_of(world), state_records());
+    const auto listed = world.by_socket().get("/agents/list").value();
+    const auto* agents = base::find(listed, "agents");
+    expect_fields(
+        agents ? *agents : listed,
+        {{"/0", {"identity", "status", "scheduling_posture", "lifecycle", "pending", "model"}},
+         {"/0/lifecycle", {"resume_required", "accepts_external_messages", "wake_requires_resume"}},
+         {"/0/model", {"source", "runtime_default_model", "effective_model"}}});
+    world.daemon({"stop"});
+}
+
 // contract: IDENT-07, IDENT-08, IDENT-09, INIT-01, INIT-21, INIT-25
 TEST(ServedState, IsThatOfTheDefaultAgentUnlessAnotherIsNamed) {
     for (const char* named : {"", "alpha"}) {

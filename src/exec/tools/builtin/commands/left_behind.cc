@@ -66,8 +66,7 @@ std::size_t end_once(const std::string& variable) {
 }  // namespace
 
 std::size_t end_left_behind(const std::string& mark) {
-    const std::string variable =
-        fmt::format("{}{}={}{}", '\0', kCallVariable, mark, '\0');
+    const std::string variable = fmt::format("{}{}={}{}", '\0', kCallVariable, mark, '\0');
     std::size_t all = 0;
     for (int look = 0; look < kLooksMax; ++look) {
         const auto ended = end_once(variable);
