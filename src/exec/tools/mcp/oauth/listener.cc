@@ -103,7 +103,7 @@ base::Result<std::string> Listener::wait(int in, std::chrono::milliseconds patie
         if (waiting[1].revents == 0) continue;
         if (!add_input(in, typed)) in = -1;  // The browser may still come back.
         for (auto newline = typed.find('\n'); newline != typed.npos; newline = typed.find('\n')) {
-            const std::string line(base::trim(typed.substr(0, newline)));
+            std::string line(base::trim(typed.substr(0, newline)));
             typed.erase(0, newline + 1);
             if (accepts(line)) return line;
             if (!line.empty()) on_refused();

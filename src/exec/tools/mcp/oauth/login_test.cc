@@ -18,8 +18,8 @@
 #include "exec/tools/mcp/session.h"
 #include "exec/tools/mcp/system_child.h"
 #include "exec/tools/patch/folder_for_test.h"
+#include "tests/mcp/script_server.h"
 #include "tests/support/run_until.h"
-#include "tests/support/script_server.h"
 
 namespace mcp {
 namespace {
