@@ -23,8 +23,11 @@ std::string shown(std::string_view text) {
     return base::printable(base::plain_text(text, kShownCharsMax));
 }
 
+// Names such as 127.example.com begin like an address and lead anywhere.
 bool is_loopback(const web_tools::Url& url) {
-    return url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
+    const bool is_address = url.host.find_first_not_of("0123456789.") == std::string::npos;
+    return url.host == "localhost" || url.host == "::1" ||
+           (is_address && url.host.starts_with("127."));
 }
 
 // The path without its last slash; empty for the root.

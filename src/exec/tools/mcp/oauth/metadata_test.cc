@@ -44,6 +44,7 @@ TEST(McpOauth, CredentialsGoOverHttpsOrStayOnThisMachine) {
     EXPECT_FALSE(is_safe_endpoint("http://login.example/token", kServer));
     EXPECT_FALSE(is_safe_endpoint("javascript:alert(1)", kServer));
     EXPECT_FALSE(is_safe_endpoint("https://user:pass@login.example/", kServer));
+    EXPECT_FALSE(is_safe_endpoint("http://127.example.com/token", "http://127.0.0.1:9/mcp"));
     // A remote server has no business with a port of this machine, however it is written.
     for (const char* local : {"http://127.0.0.1:80/", "https://localhost/", "http://2130706433/",
                               "http://[::1]/", "http://127.1/"}) {
