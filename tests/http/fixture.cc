@@ -433,6 +433,18 @@ base::Result<json::object> FakeService::abort_run(const std::string& agent,
     return json::object{{"run_id", "run-9"}};
 }
 
+base::Result<service::Undone> FakeService::undo(const std::string& agent,
+                                                const service::UndoRequest& request,
+                                                const service::Caller& caller) {
+    TRY(note(agent, "undo " + agent, caller));
+    return service::Undone{.agent_id = agent,
+                           .run_id = "run-1",
+                           .root = "/p",
+                           .patches = request.patches.value_or(1),
+                           .paths = {"a.txt"},
+                           .dry_run = request.dry_run};
+}
+
 base::Result<json::object> FakeService::compact_conversation(const std::string& agent,
                                                              const service::Caller& caller) {
     TRY(note(agent, "compact " + agent, caller));

@@ -129,6 +129,9 @@ public:
                                          const service::Caller& caller) override;
     base::Result<json::object> compact_conversation(const std::string& agent,
                                                     const service::Caller& caller) override;
+    base::Result<service::Undone> undo(const std::string& agent,
+                                       const service::UndoRequest& request,
+                                       const service::Caller& caller) override;
     base::Result<domain::Task> start_task(const std::string& agent,
                                           const service::TaskRequest& request,
                                           const service::Caller& caller) override;

@@ -55,7 +55,7 @@ std::string regex_of(std::string_view glob) {
             while (at + size < glob.size() &&
                    (static_cast<unsigned char>(glob[at + size]) & 0xC0U) == 0x80U)
                 ++size;
-            out += re2::RE2::QuoteMeta(glob.substr(at, size));
+            out += re2::RE2::QuoteMeta(re2::StringPiece(glob.data() + at, size));
             at += size - 1;
         }
     }

@@ -122,8 +122,8 @@ void add_undo(CLI::App& app, Invocation& invocation) {
         ->check(CLI::PositiveNumber);
     undo.sub->add_flag("--dry-run", undo.action->request.dry_run, "Only list the files");
     undo.sub->footer(
-        "\nNothing is changed when a file was changed since. The agent's next prompt says what was "
-        "undone.\n\nExample:\n  holon undo --agent main --dry-run");
+        "\nNothing is changed when a file was changed since. The agent's next prompt\n"
+        "says what was undone.\n\nExample:\n  holon undo --agent main --dry-run");
 }
 
 void add_workspaces(CLI::App& app, Invocation& invocation) {

@@ -17,7 +17,7 @@ constexpr std::string_view kOverview =
     R"(holon keeps agents alive: it runs model turns with tools and loses no work.
 Usage: holon COMMAND [OPTIONS]        holon COMMAND --help has its options
 
-Ask        run, prompt, work, task, timer, plan, approvals
+Ask        run, prompt, work, task, timer, plan, approvals, undo
 Watch      tui (also holon alone), status, tail, transcript, events, wait,
            search
 Agents     agent, memory, templates, skills, tools, workspace
