@@ -94,7 +94,8 @@ public:
              .environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home().string(),
                              "HOLON_HOME=" + home().string(), "HOLON_MODEL=vllm/bench",
                              "HOLON_VLLM_BASE_URL=" + model_.base_url()},
-             .cwd = (folder_.path() / "project").string()});
+             .cwd = (folder_.path() / "project").string(),
+             .is_quiet = true});
         CHECK(end.succeeded, "the turn completes");
     }
 

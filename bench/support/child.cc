@@ -28,6 +28,8 @@ ChildEnd run(const ChildSpec& spec) {
         ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     else
         ::posix_spawn_file_actions_adddup2(&actions, spec.out, STDOUT_FILENO);
+    if (spec.is_quiet)
+        ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     ::posix_spawn_file_actions_addchdir_np(&actions, spec.cwd.c_str());
 
     ChildEnd end{.started = std::chrono::steady_clock::now()};

@@ -13,7 +13,8 @@ struct ChildSpec {
     std::vector<std::string> argv;         // argv[0] is a path.
     std::vector<std::string> environment;  // "NAME=value".
     std::string cwd{"/"};
-    int out{-1};  // -1: /dev/null.
+    int out{-1};           // -1: /dev/null.
+    bool is_quiet{false};  // Its standard error is not shown.
 };
 
 struct ChildEnd {

@@ -1,5 +1,7 @@
 #include "exec/sandbox/embedded.h"
 
+#include <mutex>
+#include <optional>
 #include <string_view>
 
 #include "base/os/fs/memory_file.h"
@@ -42,8 +44,11 @@ base::Result<Programs> make_programs() {
 }  // namespace
 
 base::Result<Programs> programs() {
-    static const auto made = make_programs();
-    return made;
+    static std::mutex mutex;
+    static std::optional<Programs> made;  // A failure may pass, and is not kept.
+    const std::lock_guard lock(mutex);
+    if (!made) made = TRY(make_programs());
+    return *made;
 }
 
 }  // namespace sandbox

@@ -38,6 +38,15 @@ bool copy_and_release(int file, std::string_view program) {
     return true;
 }
 
+// F_SEAL_WRITE waits until nothing else uses a page of the file, and gives up after a while with
+// EBUSY; the kernel itself uses pages for moments. The other seal does not wait. It leaves mappings
+// that are there already writable, and there are none. Linux before 5.1 does not have it.
+bool seal(int file) {
+    constexpr int kSize = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
+    if (::fcntl(file, F_ADD_SEALS, kSize | F_SEAL_FUTURE_WRITE) == 0) return true;
+    return errno == EINVAL && ::fcntl(file, F_ADD_SEALS, kSize | F_SEAL_WRITE) == 0;
+}
+
 }  // namespace
 
 Result<Fd> make_memory_file(const char* name, std::string_view bytes, MemoryFile kind) {
@@ -48,9 +57,7 @@ Result<Fd> make_memory_file(const char* name, std::string_view bytes, MemoryFile
     Fd file(made ? ::fcntl(made.get(), F_DUPFD_CLOEXEC, kFdMin) : -1);
     const bool copied = file && (kind == MemoryFile::Program ? copy_and_release(file.get(), bytes)
                                                              : write_all(file.get(), bytes));
-    if (!copied || ::lseek(file.get(), 0, SEEK_SET) != 0 ||
-        ::fcntl(file.get(), F_ADD_SEALS,
-                F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0)
+    if (!copied || ::lseek(file.get(), 0, SEEK_SET) != 0 || !seal(file.get()))
         return fail(ErrorCode::Unavailable, "put {} into memory: {}", name,
                     fail_errno("memory file").error().message);
     return file;

@@ -90,6 +90,9 @@ TEST(MemoryFile, CannotBeChanged) {
     EXPECT_NE(::ftruncate(file->get(), 0), 0);
     const Fd again(::open(("/proc/self/fd/" + std::to_string(file->get())).c_str(), O_RDWR));
     EXPECT_TRUE(!again || ::pwrite(again.get(), "x", 1, 0) < 0);
+    for (const int fd : {file->get(), again.get()})
+        EXPECT_EQ(::mmap(nullptr, 5, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+    EXPECT_NE(::fallocate(file->get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 5), 0);
 }
 
 }  // namespace

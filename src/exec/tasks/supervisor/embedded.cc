@@ -1,5 +1,6 @@
 #include "exec/tasks/supervisor/embedded.h"
 
+#include <mutex>
 #include <string_view>
 
 #include "base/os/fs/memory_file.h"
@@ -20,13 +21,16 @@ extern "C" const char holon_supervisor_end[];
 namespace supervisor {
 
 base::Result<std::string> program_path() {
-    static const base::Result<base::Fd> file = base::make_memory_file(
-        "holon-supervisor",
-        {holon_supervisor_begin,
-         static_cast<std::size_t>(holon_supervisor_end - holon_supervisor_begin)},
-        base::MemoryFile::Program);
-    if (!file) return std::unexpected(file.error());
-    return fmt::format("/proc/self/fd/{}", file->get());
+    static std::mutex mutex;
+    static base::Fd file;  // A failure may pass, and is not kept.
+    const std::lock_guard lock(mutex);
+    if (!file)
+        file = TRY(base::make_memory_file(
+            "holon-supervisor",
+            {holon_supervisor_begin,
+             static_cast<std::size_t>(holon_supervisor_end - holon_supervisor_begin)},
+            base::MemoryFile::Program));
+    return fmt::format("/proc/self/fd/{}", file.get());
 }
 
 }  // namespace supervisor
