@@ -14,14 +14,24 @@
 
 namespace e2e {
 
+// Below the ports that the kernel gives to those who ask for any, and far from those of a test
+// program that runs at the same time: nobody else takes it before the daemon does.
 int free_port() {
-    const base::Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {}, .sin_zero = {}};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    CHECK(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) == 0, "bind");
-    CHECK(getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0, "getsockname");
-    return ntohs(address.sin_port);
+    constexpr int kFirst = 10'000, kPorts = 22'000, kApart = 211;
+    static int next = static_cast<int>(std::int64_t{::getpid()} * kApart % kPorts);
+    for (int tries = 0; tries < kPorts; ++tries) {
+        const int port = kFirst + next;
+        next = (next + 1) % kPorts;
+        const base::Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in address{.sin_family = AF_INET,
+                            .sin_port = htons(static_cast<std::uint16_t>(port)),
+                            .sin_addr = {},
+                            .sin_zero = {}};
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        if (bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return port;
+    }
+    CHECK(false, "a port is free");
+    return 0;
 }
 
 DaemonWorld::DaemonWorld() : port_(free_port()) {
