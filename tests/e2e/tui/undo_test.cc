@@ -67,6 +67,7 @@ TEST(Undo, TellsTheAgentInItsNextPrompt) {
     const auto undone = agent.world.json_of({"undo", "--json"});
     EXPECT_EQ(undone.at("paths"), (json::array{"a.txt", "made/new.txt"}));
     EXPECT_TRUE(prompt_now().contains("the operator undid your last patch")) << prompt_now();
+    EXPECT_TRUE(prompt_now().contains(R"(before: "a.txt", "made/new.txt".)")) << prompt_now();
     EXPECT_EQ(agent.world.events("main", "patches_undone").size(), 1U);
     // The agent may make the change again, and that can be undone, too.
     const auto again = agent.world.run({"prompt", "--wait", "second"});

@@ -61,13 +61,23 @@ void mark_undone(domain::ToolExecution& execution, const std::string& at) {
     result.at("undo").as_object()["undone_at"] = at;
 }
 
-std::string named(const std::vector<std::string>& paths) {
+// The first of them, each as `show` writes it.
+std::string listed(const std::vector<std::string>& paths, std::string (*show)(const std::string&)) {
     std::string text;
     for (std::size_t i = 0; i < std::min(paths.size(), kUndonePathsNamed); ++i)
-        text += (i == 0 ? "" : ", ") + base::printable(base::to_utf8(paths[i]));
+        text += (i == 0 ? "" : ", ") + show(paths[i]);
     if (paths.size() > kUndonePathsNamed)
         text += fmt::format(" and {} more", paths.size() - kUndonePathsNamed);
     return text;
+}
+
+std::string plain(const std::string& path) {
+    return base::printable(base::to_utf8(path));
+}
+
+// For a prompt: a name that reads like a sentence must not become the operator's words.
+std::string quoted(const std::string& path) {
+    return base::json_text(json::value(base::to_utf8(path)));
 }
 
 // What the agent's next prompt says of it.
@@ -78,8 +88,8 @@ std::string note_for_agent(std::size_t patches, const std::string& root,
         "files in {} are again as they were before: {}. Your changes to them no longer exist. Read "
         "the files again before you build on them, and do not repeat the changes unless you are "
         "asked to.",
-        base::to_text(at), patches == 1 ? "patch" : patches_text(patches), base::printable(root),
-        paths.empty() ? "(none had changed)" : named(paths));
+        base::to_text(at), patches == 1 ? "patch" : patches_text(patches), quoted(root),
+        paths.empty() ? "(none had changed)" : listed(paths, quoted));
 }
 
 // The bytes that an agent's patch kept. The name leads nowhere but into the agent's own folder.
@@ -184,7 +194,7 @@ base::Status LocalUndo::record(const domain::AgentId& agent, const Found& found,
             .root = root,
             .path_count = std::ssize(paths),
             .summary = fmt::format("{}, {}", patches_text(found.calls.size()),
-                                   paths.empty() ? "no file" : named(paths)),
+                                   paths.empty() ? "no file" : listed(paths, plain)),
             .admission_context = std::string(base::enum_name(caller.admission)),
             .actor_id = caller.actor_id};
         for (std::size_t i = 0; i < std::min(paths.size(), kUndonePathsNamed); ++i)
