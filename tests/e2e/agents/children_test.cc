@@ -162,6 +162,42 @@ TEST_F(ChildAgents, ChildrenSurviveKillNineAndReportOnce) {
                 testing::UnorderedElementsAre("Slow work is done.", "Quick work is done."));
 }
 
+// The folder of a child is there, its record is not: the next process gives it to that child.
+TEST_F(ChildAgents, AWorktreeMadeJustBeforeKillNineIsMadeOnce) {
+    Signpost made(program.folder() / "made"), never(program.folder() / "never");
+    const auto folder = program.folder() / "slow";
+    fs::create_directory(folder);
+    program.write(folder / "git", fmt::format("#!/bin/sh\n"
+                                              "/usr/bin/git \"$@\"; code=$?\n"
+                                              "case \" $* \" in *' worktree add '*)\n"
+                                              "echo x > {}; read line < {};; esac\n"
+                                              "exit $code\n",
+                                              made.path().string(), never.path().string()));
+    fs::permissions(folder / "git", fs::perms::owner_all);
+    program.script({delegates("Slow work", "worktree"), says("Delegated.")},
+                   {{"Background task", json::array{says("Noted.")}},
+                    {"Slow work", json::array{runs("echo x > got.txt"), says("It is done.")}}});
+    const auto path = program.environment["PATH"];
+    program.environment["PATH"] = folder.string() + ":" + path;
+    auto running = program.start({"run", "--json", "--agent", "k", "--create-agent",
+                                  "--workspace-root", program.repo().string(), "go"});
+    made.wait();
+    running.send(SIGKILL);
+    running.wait();
+    program.environment["PATH"] = path;
+    const auto finished = program.start({"run", "--json", "--agent", "k", "--resume"}).wait();
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    ASSERT_THAT(ends(), SizeIs(1));
+    EXPECT_EQ(base::string_at(ends()[0].at("data").at("detail"), "output_summary"), "It is done.");
+    const auto worktree = worktree_of(ends()[0]);
+    EXPECT_EQ(base::string_at(worktree, "cleanup_status"), "retained");
+    EXPECT_EQ(program.read(fs::path(base::string_at(worktree, "worktree_path")) / "got.txt"),
+              "x\n");
+    // The repository itself, and the one of the child.
+    EXPECT_THAT(base::split_lines(git("worktree list")), SizeIs(2));
+    EXPECT_THAT(base::split_lines(git("branch")), SizeIs(2));
+}
+
 // Delegating gains nothing: the settings of the agent at the top hold for its children, and it
 // directs no named agent that has others.
 TEST_F(ChildAgents, AChildIsConfinedLikeItsParentAndCannotLeaveThat) {
