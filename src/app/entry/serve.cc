@@ -1,5 +1,6 @@
 #include "app/entry/serve.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -361,6 +362,7 @@ void Serving::check_store(std::shared_ptr<sqlite::Checker> checker) {
     if (is_draining_) return;
     struct Step {
         std::shared_ptr<sqlite::Checker> checker;
+        std::optional<sqlite::CheckReport> report{};  // When all is checked.
         bool is_last{true};
     };
     auto step = std::make_shared<Step>(Step{.checker = std::move(checker)});
@@ -369,10 +371,14 @@ void Serving::check_store(std::shared_ptr<sqlite::Checker> checker) {
             if (!step->checker)
                 if (auto opened = sqlite::Checker::open(file)) step->checker = std::move(*opened);
             step->is_last = !step->checker || !step->checker->step();
+            if (!step->is_last) return;
+            if (step->checker) step->report = step->checker->report();
+            step->checker.reset();
+            malloc_trim(0);  // The agents may be at rest already, and a check reads everything.
         },
         [this, step] {
-            if (step->is_last && step->checker) store_checked(step->checker->report());
-            auto next = step->is_last ? nullptr : step->checker;
+            if (step->report) store_checked(*step->report);
+            auto next = std::move(step->checker);
             runtime_->loop().after(
                 step->is_last ? std::chrono::microseconds(kCheckPause)
                               : std::chrono::microseconds(kCheckStepPause),

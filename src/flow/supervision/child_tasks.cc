@@ -94,32 +94,41 @@ void ChildTasks::stop(const domain::Task& task, bool /*force*/) {
 void ChildTasks::resume(const domain::Task& task) {
     if (tasks::child_detail_of(task).pending_end) return clean(task);
     if (task.status == domain::TaskStatus::Cancelling) return stop(task, false);
+    resumed_.push_back({.parent = task.agent_id, .task = task.id, .child = child_of(task)});
+    look_at_next();
+}
+
+void ChildTasks::look_at_next() {
+    if (looks_ || resumed_.empty()) return;
+    looks_ = true;
+    const auto next = std::move(resumed_.front());
+    resumed_.pop_front();
     struct Found {
         bool is_parent_stopped{false};
         bool has_tasks{false};
         bool is_resting{false};
     };
-    // Ids only: a start may resume thousands of children at once.
     committer_.load<Found>(
         lifetime_,
-        [parent = task.agent_id, child = child_of(task)](store::Tx& tx) -> base::Result<Found> {
+        [next](store::Tx& tx) -> base::Result<Found> {
             Found found;
-            const auto above = TRY(tx.agent(parent));
+            const auto above = TRY(tx.agent(next.parent));
             found.is_parent_stopped = !above || above->stopped;
-            if (!TRY(tx.agent(child))) return found;
-            const auto facts = TRY(identity::load_facts(tx, child));
+            if (!TRY(tx.agent(next.child))) return found;
+            const auto facts = TRY(identity::load_facts(tx, next.child));
             found.has_tasks = !facts.active_tasks.empty();
             found.is_resting = children::is_resting(facts);
             return found;
         },
-        [this, parent = task.agent_id, id = task.id,
-         child = child_of(task)](const base::Result<Found>& found) {
+        [this, next](const base::Result<Found>& found) {
+            looks_ = false;
+            look_at_next();
             // What cannot be read is reported when the child is worked on.
             if (found && found->is_parent_stopped)
-                return parts_.tasks.stop(parent, id,
+                return parts_.tasks.stop(next.parent, next.task,
                                          [](const base::Result<tasks::StopReceipt>&) {});
-            if (found && found->has_tasks) parts_.tasks.recover({child});
-            if (!found || !found->is_resting) parts_.wake(child);
+            if (found && found->has_tasks) parts_.tasks.recover({next.child});
+            if (!found || !found->is_resting) parts_.wake(next.child);
         });
 }
 

@@ -1,6 +1,7 @@
 // What follows from the commits of supervision.h: children are woken, stopped and cleaned up after.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 
@@ -52,6 +53,16 @@ public:
     void check(const domain::AgentId& agent);
 
 private:
+    // A child whose task goes on after a start.
+    struct Resumed {
+        domain::AgentId parent;
+        domain::TaskId task;
+        domain::AgentId child;
+    };
+
+    // Looks what the next of them needs. One at a time: a start may resume thousands, and what all
+    // of them read at once would stay in memory.
+    void look_at_next();
     void committed(const events::Committed& committed);
     void clean(const domain::Task& task);
     void finish(const domain::Task& task, const tasks::ChildWorktree& worktree);
@@ -59,6 +70,8 @@ private:
     ChildTaskParts parts_;
     events::Committer committer_;
     std::set<domain::TaskId> cleaning_;
+    std::deque<Resumed> resumed_;
+    bool looks_{false};
     std::shared_ptr<void> subscription_;
     base::Lifetime lifetime_;  // Last: it ends first.
 };

@@ -34,8 +34,10 @@ void Readers::give_back(std::unique_ptr<Connection> connection) {
 }
 
 void Readers::release_memory() {
+    std::vector<std::unique_ptr<Connection>> closed;  // After the lock.
     const std::lock_guard lock(mutex_);
-    for (const auto& connection : idle_) connection->release_memory();
+    open_ -= idle_.size();
+    closed.swap(idle_);
 }
 
 Status Readers::read(store::Work work) {
