@@ -9,6 +9,7 @@
 #include "provider/chat_completions/codec.h"
 #include "provider/guard.h"
 #include "provider/http/transport.h"
+#include "provider/images/shows_images.h"
 #include "provider/openai_codex/codec.h"
 #include "provider/openai_codex/login.h"
 #include "provider/openai_responses/codec.h"
@@ -255,3 +256,5 @@ std::shared_ptr<provider::Exchange> Providers::ask(
 }
 
 }  // namespace app
+    if (config::resolve_policy(ref, config_.models).capabilities.image_input)
+        known = std::make_shared<provider::ShowsImages>(std::move(known), loop_);

@@ -350,7 +350,8 @@ provider::Request Runner::request_of(const Live& live, std::string id) const {
             .conversation = live.conversation.current,
             .tools = live.tools,
             .max_output_tokens = parts_.max_output_tokens_of(model),
-            .rounds_left_out = live.conversation.rounds_left_out};
+            .rounds_left_out = live.conversation.rounds_left_out,
+            .media_folder = parts_.home_of(live.facts.agent.agent_id) / store::kArtifactsFolder};
 }
 
 void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
