@@ -36,12 +36,27 @@ void Servers::start(const std::function<bool(Entry&)>& waits, base::Job done) {
     for (auto& entry : entries_) {
         if (!entry.session->server().enabled) continue;
         entry.session->on_listed([this, &entry] { on_listed(entry); });
-        entry.session->open(
-            [this, &entry, last = waits(entry) ? last : nullptr](const base::Status& status) {
-                if (!status) return on_failed(entry, status.error().message);
-                entry.is_discovered = true;
-                entry.failure.clear();
-            });
+        open(entry, waits(entry) ? last : nullptr);
+    }
+}
+
+// `last` is released when the server is ready or has failed.
+void Servers::open(Entry& entry, std::shared_ptr<base::Job> last) {
+    entry.session->open([this, &entry, last = std::move(last)](const base::Status& status) {
+        if (!status) return on_failed(entry, status.error().message);
+        entry.is_discovered = true;
+        entry.failure.clear();
+    });
+}
+
+void Servers::retry_remote() {
+    for (auto& entry : entries_) {
+        const auto& server = entry.session->server();
+        if (!server.enabled || server.url.empty() || entry.failure.empty()) continue;
+        // Until this start is over, a change counts no more: the start itself may renew a token,
+        // and a server that rejects each new token would be started for ever.
+        entry.failure.clear();
+        open(entry, nullptr);
     }
 }
 

@@ -69,6 +69,10 @@ public:
     // The tools call into this object; `registry` must outlive it.
     void offer(tools::Registry& registry, base::Job ready);
 
+    // Starts those remote servers again that failed: a login may be there now. What they list is
+    // offered to the next turn.
+    void retry_remote();
+
     std::vector<ServerView> views() const;
 
     // The prompts of all servers that have some, by server; a server that does not answer in time
@@ -89,6 +93,7 @@ private:
     };
     ServerView view_of(const Entry& entry) const;
     void start(const std::function<bool(Entry&)>& waits, base::Job done);
+    void open(Entry& entry, std::shared_ptr<base::Job> last);
     void on_listed(Entry& entry);
     void on_failed(Entry& entry, const std::string& why);
     void add_tools(Entry& entry);
