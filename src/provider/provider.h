@@ -69,6 +69,7 @@ struct ToolDeclaration {
     std::string description;
     json::object input_schema;   // Transport-neutral: the true shape of the input.
     bool freeform_patch{false};  // May be offered as a grammar tool where the transport has those.
+    bool web_search{false};      // The model's own search may be offered in its place.
     friend bool operator==(const ToolDeclaration&, const ToolDeclaration&) = default;
 };
 
@@ -88,11 +89,11 @@ struct Request {
     std::int64_t max_output_tokens{8192};  // A bound for the reply; not every API takes one.
     // Rounds of this turn that were answered and are no longer in `conversation`: compacted.
     std::int64_t rounds_left_out{0};
-};
     std::filesystem::path media_folder{};  // Where the files of `media` are.
     // The images that are shown, in base64, by their digest. A codec shows those alone; they are
     // filled in for models that take images (images/shows_images.h).
     std::map<std::string, std::shared_ptr<const std::string>> images{};
+};
 
 // The context blocks that outlive the turn, as one UserTurn; the history; the context blocks of the
 // turn; the conversation. Two UserTurns that meet where these parts join are one, so that the bytes

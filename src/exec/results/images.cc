@@ -35,8 +35,7 @@ std::optional<ImageFacts> sized(ImageFacts facts, std::uint32_t width, std::uint
 
 std::optional<ImageFacts> png(std::string_view bytes) {
     constexpr std::size_t kHeaderEnd = 24;  // Of the part of the header that has the size.
-    if (!bytes.starts_with(kPngMagic) || bytes.size() < kHeaderEnd ||
-        bytes.substr(12, 4) != "IHDR")
+    if (!bytes.starts_with(kPngMagic) || bytes.size() < kHeaderEnd || bytes.substr(12, 4) != "IHDR")
         return std::nullopt;
     return sized({"image/png", "png"}, be32(bytes, 16), be32(bytes, 20));
 }
@@ -59,10 +58,9 @@ std::optional<ImageFacts> jpeg(std::string_view bytes) {
             continue;
         }
         // C4, C8 and CC are tables and an extension; the others from C0 to CF begin a frame.
-        const bool is_frame = marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 &&
-                              marker != 0xc8 && marker != 0xcc;
-        if (is_frame)
-            return sized({"image/jpeg", "jpg"}, be16(bytes, at + 7), be16(bytes, at + 5));
+        const bool is_frame =
+            marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+        if (is_frame) return sized({"image/jpeg", "jpg"}, be16(bytes, at + 7), be16(bytes, at + 5));
         const auto length = be16(bytes, at + 2);
         if (marker == 0xda || marker == 0xd9 || length < 2) return std::nullopt;
         at += 2 + length;

@@ -21,21 +21,20 @@ std::string png(int width, int height) {
 }
 // A comment segment, a table, then the frame of 5 x 3 pixels.
 const std::string kJpeg =
-    bytes({0xff, 0xd8, 0xff, 0xfe, 0, 4, 'h', 'i', 0xff, 0xff, 0xc4, 0, 3, 0,
-           0xff, 0xc2, 0, 11, 8, 0, 3, 0, 5, 1, 1, 0x11, 0});
+    bytes({0xff, 0xd8, 0xff, 0xfe, 0, 4, 'h', 'i', 0xff, 0xff, 0xc4, 0,    3, 0,
+           0xff, 0xc2, 0,    11,   8, 0, 3,   0,   5,    1,    1,    0x11, 0});
 const std::string kGif = "GIF89a" + bytes({5, 0, 3, 0});
 const std::string kWebp = "RIFF" + bytes({0, 0, 0, 0}) + "WEBP";
 const std::string kLossy =
     kWebp + "VP8 " + bytes({0, 0, 0, 0, 0, 0, 0, 0x9d, 0x01, 0x2a, 5, 0, 3, 0});
 const std::string kLossless =
     kWebp + "VP8L" + bytes({0, 0, 0, 0, 0x2f, 4, 0x80, 0, 0, 0, 0, 0, 0, 0});
-const std::string kExtended =
-    kWebp + "VP8X" + bytes({10, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 2, 0, 0});
+const std::string kExtended = kWebp + "VP8X" + bytes({10, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 2, 0, 0});
 
 TEST(ImageFacts, TypeAndSizeComeFromTheBytes) {
     const std::vector<std::pair<std::string, std::string>> rows{
-        {png(5, 3), "image/png"},  {kJpeg, "image/jpeg"},     {kGif, "image/gif"},
-        {kLossy, "image/webp"},    {kLossless, "image/webp"}, {kExtended, "image/webp"}};
+        {png(5, 3), "image/png"}, {kJpeg, "image/jpeg"},     {kGif, "image/gif"},
+        {kLossy, "image/webp"},   {kLossless, "image/webp"}, {kExtended, "image/webp"}};
     for (const auto& [image, type] : rows) {
         const auto facts = image_facts(image);
         ASSERT_TRUE(facts) << type;

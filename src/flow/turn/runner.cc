@@ -108,7 +108,8 @@ std::vector<provider::ToolDeclaration> declarations(const tools::Registry& regis
     for (const auto* spec : registry.exposed(agent.identity.profile_preset)) {
         if (spec->risk == domain::RiskLevel::Commands && !agent.execution.process_execution_exposed)
             continue;
-        list.push_back({spec->name, spec->description, spec->input_schema, spec->freeform_patch});
+        list.push_back({spec->name, spec->description, spec->input_schema, spec->freeform_patch,
+                        spec->web_search});
     }
     return list;
 }

@@ -31,8 +31,7 @@ TEST(BoundMedia, WhatFitsStays) {
 
 TEST(BoundMedia, TheOldestAreRemovedDownToHalfOfTheBoundAndNotWithEachNewOne) {
     Request request;
-    for (int i = 0; i < 20; ++i)
-        request.conversation.emplace_back(showing(std::to_string(i), 1));
+    for (int i = 0; i < 20; ++i) request.conversation.emplace_back(showing(std::to_string(i), 1));
     EXPECT_EQ(shown_of(request).size(), 20U);
     request.conversation.emplace_back(showing("20", 1));
     const auto fewer = shown_of(request);

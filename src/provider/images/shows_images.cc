@@ -34,8 +34,8 @@ Images load(const std::filesystem::path& folder, const std::vector<domain::Media
         if (images.contains(image.sha256) || !is_name || image.bytes <= 0 ||
             image.bytes > kRequestImageBytesMax)
             continue;
-        const auto bytes = base::read_file_beneath(folder, image.file,
-                                                   static_cast<std::size_t>(image.bytes));
+        const auto bytes =
+            base::read_file_beneath(folder, image.file, static_cast<std::size_t>(image.bytes));
         if (bytes && base::sha256_hex(*bytes) == image.sha256)
             images.emplace(image.sha256, std::make_shared<const std::string>(scan::base64(*bytes)));
     }
@@ -81,11 +81,11 @@ public:
 private:
     void ask() {
         if (is_cancelled_)
-            return finish(std::unexpected(Failure{.kind = FailureKind::Cancelled,
-                                                  .message = "the request was cancelled"}));
-        asked_ = inner_->ask(
-            request_, progress_,
-            [self = shared_from_this()](Outcome outcome) { self->settle(std::move(outcome)); });
+            return finish(std::unexpected(
+                Failure{.kind = FailureKind::Cancelled, .message = "the request was cancelled"}));
+        asked_ = inner_->ask(request_, progress_, [self = shared_from_this()](Outcome outcome) {
+            self->settle(std::move(outcome));
+        });
     }
 
     void settle(Outcome outcome) {

@@ -56,8 +56,8 @@ protected:
 
     domain::Media keep(const std::string& name, const std::string& bytes) {
         EXPECT_TRUE(base::write_file_atomic(folder / "artifacts" / name, bytes, 0600));
-        return {"image/png", name, base::sha256_hex(bytes),
-                static_cast<std::int64_t>(bytes.size()), 1, 1};
+        return {"image/png", name, base::sha256_hex(bytes), static_cast<std::int64_t>(bytes.size()),
+                1,           1};
     }
     Outcome ask(std::vector<domain::Media> media) {
         ToolAnswer answer{"call", "[image]", false};

@@ -27,20 +27,17 @@ protected:
             {"auth", {{"source", "env"}, {"kind", "api_key"}, {"env", "FAKE_KEY"}}}};
         json::object document;
         document["providers"] = json::object{{"fake", std::move(provider)}};
-        document["models"] = {
-            {"catalog", {{"fake/model-a", {{"image_input", takes_images}}}}}};
-        document["mcp"] = {{"servers",
-                            {{"pics",
-                              {{"command", "/usr/bin/python3"},
-                               {"args", {HOLON_MCP_IMAGES_SERVER}}}}}}};
+        document["models"] = {{"catalog", {{"fake/model-a", {{"image_input", takes_images}}}}}};
+        document["mcp"] = {
+            {"servers",
+             {{"pics", {{"command", "/usr/bin/python3"}, {"args", {HOLON_MCP_IMAGES_SERVER}}}}}}};
         program.write(program.home() / "config.json", base::json_text(document));
         program.environment["FAKE_KEY"] = "key";
         program.environment["HOLON_MODEL"] = "fake/model-a";
     }
     void ask_for(std::string_view what, Contract contract) {
-        server.enqueue(test_support::calls("mcp__pics__show",
-                                           base::json_text(json::object{{"what", what}}), "call_a",
-                                           contract));
+        server.enqueue(test_support::calls(
+            "mcp__pics__show", base::json_text(json::object{{"what", what}}), "call_a", contract));
     }
     json::value run(std::string_view text = "go") {
         return program.json_of(
@@ -75,7 +72,8 @@ TEST_F(ImagesE2e, EachApiIsSentTheImageInItsOwnForm) {
     };
     const std::vector<Row> rows{
         {"anthropic_messages", Contract::Messages,
-         R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":")", R"("}})"},
+         R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":")",
+         R"("}})"},
         {"openai_responses", Contract::Responses,
          R"({"type":"input_image","image_url":"data:image/png;base64,)", R"("})"},
         {"openai_chat_completions", Contract::ChatCompletions,
