@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "domain/media.h"
+#include "domain/media/media.h"
 #include "domain/provider.h"
 #include "provider/prompt_frame.h"
 

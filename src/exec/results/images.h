@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "domain/media.h"
+#include "domain/media/media.h"
 
 namespace results {
 

@@ -12,7 +12,7 @@
 
 #include "base/os/process.h"
 #include "base/result.h"
-#include "domain/media.h"
+#include "domain/media/media.h"
 #include "domain/tool.h"
 #include "exec/results/envelope.h"
 

@@ -1,4 +1,4 @@
-#include "provider/http/web_search.h"
+#include "provider/http/search/web_search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,8 +22,7 @@ public:
         for (const auto& tool : request.tools) tools.push_back(json::object{{"name", tool.name}});
         EncodedRequest encoded{.request_diagnostics = {{"request_lowering_mode", "plain"}}};
         encoded.body["tools"] = std::move(tools);
-        encoded.decoder =
-            make_decoder(&read, streams_ ? std::make_unique<Events>() : nullptr);
+        encoded.decoder = make_decoder(&read, streams_ ? std::make_unique<Events>() : nullptr);
         return encoded;
     }
 
@@ -62,8 +61,7 @@ TEST(NativeSearch, ReplacesOurToolInItsPlaceAndNothingElse) {
     EXPECT_EQ(tools_of(codec(SearchApi::Codex)->encode(request()).value()).at(1),
               parsed(R"({"type":"web_search"})"));
     // An agent that may not search gets no search of the model's either.
-    const auto without =
-        codec(SearchApi::Anthropic)->encode({.tools = {{.name = "Run"}}}).value();
+    const auto without = codec(SearchApi::Anthropic)->encode({.tools = {{.name = "Run"}}}).value();
     EXPECT_EQ(tools_of(without), parsed(R"([{"name":"Run"}])"));
     EXPECT_FALSE(without.request_diagnostics.contains("native_web_search"));
 }
@@ -101,14 +99,15 @@ TEST(NativeSearch, SearchesThatAreStreamedAreRecorded) {
     auto encoded = codec(SearchApi::Anthropic, true)->encode(request()).value();
     auto* events = encoded.decoder->events();
     ASSERT_NE(events, nullptr);
-    for (const auto* event :
-         {R"({"type":"content_block_start","index":1,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","input":{}}})",
-          R"({"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"query\":\"ot"}})",
-          R"({"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"ters\"}"}})",
-          R"({"type":"content_block_stop","index":1})",
-          R"({"type":"content_block_start","index":2,"content_block":{"type":"web_search_tool_result","content":[{"type":"web_search_result","url":"https://a.example/","title":"A"}]}})",
-          R"({"type":"response.output_item.done","item":{"type":"web_search_call","action":{"query":"seals"}}})",
-          "web_search but no JSON"})
+    for (
+        const auto* event :
+        {R"({"type":"content_block_start","index":1,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","input":{}}})",
+         R"({"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"query\":\"ot"}})",
+         R"({"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"ters\"}"}})",
+         R"({"type":"content_block_stop","index":1})",
+         R"({"type":"content_block_start","index":2,"content_block":{"type":"web_search_tool_result","content":[{"type":"web_search_result","url":"https://a.example/","title":"A"}]}})",
+         R"({"type":"response.output_item.done","item":{"type":"web_search_call","action":{"query":"seals"}}})",
+         "web_search but no JSON"})
         events->take(event);
     auto step = events->take("end");
     ASSERT_TRUE(step.end && *step.end);
@@ -123,7 +122,8 @@ TEST(NativeSearch, AFloodIsBounded) {
         record.add_query(std::string(5'000, 'q') + std::to_string(i));
         record.add_query(std::to_string(i) + std::string(5'000, 'q'));
         record.add(parsed(fmt::format(
-            R"({{"type":"web_search_tool_result","content":[{{"url":"https://{}.example/"}}]}})", i)));
+            R"({{"type":"web_search_tool_result","content":[{{"url":"https://{}.example/"}}]}})",
+            i)));
     }
     const json::value all(record.to_json());
     EXPECT_EQ(all.at("queries").as_array().size(), kSearchQueriesMax);
@@ -134,8 +134,9 @@ TEST(NativeSearch, AFloodIsBounded) {
 TEST(NativeSearch, AProviderThatRefusesItIsOfferedOursFromThenOn) {
     const auto searching = codec(SearchApi::Responses);
     auto encoded = searching->encode(request()).value();
-    const HttpResponse refusal{.status = 400,
-                               .body = R"({"error":{"message":"Unsupported tool type: web_search_preview"}})"};
+    const HttpResponse refusal{
+        .status = 400,
+        .body = R"({"error":{"message":"Unsupported tool type: web_search_preview"}})"};
     const auto outcome = encoded.decoder->decode(refusal, {});
     const auto instead = encoded.decoder->replacement(outcome);
     ASSERT_TRUE(instead);

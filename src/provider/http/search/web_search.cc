@@ -1,4 +1,4 @@
-#include "provider/http/web_search.h"
+#include "provider/http/search/web_search.h"
 
 #include <algorithm>
 #include <cctype>
@@ -49,10 +49,9 @@ struct Core {
 };
 
 json::object diagnostics_of(const Core& core) {
-    json::object out{
-        {"kind", core.api == SearchApi::Anthropic ? "anthropic" : "open_ai"},
-        {"advertised_tool_type", type_of(core.api)},
-        {"lowered", !core.is_refused}};
+    json::object out{{"kind", core.api == SearchApi::Anthropic ? "anthropic" : "open_ai"},
+                     {"advertised_tool_type", type_of(core.api)},
+                     {"lowered", !core.is_refused}};
     if (core.is_refused) out["fallback_reason"] = "refused_by_provider";
     return out;
 }
@@ -139,8 +138,9 @@ public:
         Outcome outcome = inner_->decode(response, now);
         if (!outcome) {
             const bool may_refuse = response.status >= 400 && response.status <= 499;
-            is_refused_ = may_refuse && response.body.substr(0, kRefusalBytesMax).contains(
-                                            std::string_view("web_search"));
+            is_refused_ =
+                may_refuse &&
+                response.body.substr(0, kRefusalBytesMax).contains(std::string_view("web_search"));
             return outcome;
         }
         if (!response.body.contains("web_search")) return outcome;
@@ -190,8 +190,7 @@ bool replace_tool(json::object& body, const Request& request, SearchApi api) {
 
 EncodedRequest searching(std::shared_ptr<Core> core, std::shared_ptr<const Request> request,
                          EncodedRequest encoded) {
-    const bool is_offered =
-        core->is_refused || replace_tool(encoded.body, *request, core->api);
+    const bool is_offered = core->is_refused || replace_tool(encoded.body, *request, core->api);
     if (is_offered) encoded.request_diagnostics[kMember] = diagnostics_of(*core);
     if (!is_offered || core->is_refused) return encoded;
     encoded.decoder = std::make_unique<SearchDecoder>(std::move(core), std::move(request),
@@ -233,7 +232,8 @@ void SearchRecord::add_query(std::string_view query) {
 void SearchRecord::add_result(const json::value& result) {
     const std::string url = clean(base::string_at(result, "url"));
     if (!url.empty())
-        add_once(results_, json::object{{"title", clean(base::string_at(result, "title"))}, {"url", url}},
+        add_once(results_,
+                 json::object{{"title", clean(base::string_at(result, "title"))}, {"url", url}},
                  kSearchResultsMax);
 }
 
