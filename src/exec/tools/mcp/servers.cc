@@ -27,7 +27,8 @@ Servers::Servers(ServersParts parts) : parts_(std::move(parts)) {
                                                     .log_file = parts_.log_of(server.name)})});
 }
 
-void Servers::start(const std::function<bool(Entry&)>& waits, base::Job done) {
+// Nobody waits for a server whose tools are offered already.
+void Servers::start(base::Job done) {
     // The last server that is waited for reports.
     const std::shared_ptr<base::Job> last(new base::Job(std::move(done)), [](base::Job* task) {
         (*task)();
@@ -36,7 +37,11 @@ void Servers::start(const std::function<bool(Entry&)>& waits, base::Job done) {
     for (auto& entry : entries_) {
         if (!entry.session->server().enabled) continue;
         entry.session->on_listed([this, &entry] { on_listed(entry); });
-        open(entry, waits(entry) ? last : nullptr);
+        if (!entry.is_offered)
+            open(entry, last);
+        else
+            parts_.loop.after(kKnownStartDelay,
+                              lifetime_.guard([this, &entry] { open(entry, nullptr); }));
     }
 }
 
@@ -61,7 +66,7 @@ void Servers::retry_remote() {
 }
 
 void Servers::discover(base::Job done) {
-    start([](const Entry&) { return true; }, std::move(done));
+    start(std::move(done));
 }
 
 void Servers::offer(tools::Registry& registry, base::Job ready) {
@@ -80,11 +85,10 @@ void Servers::offer(tools::Registry& registry, base::Job ready) {
         if (auto job = std::exchange(*once, nullptr)) job();
     };
     const auto timer = parts_.loop.after(kListWait, lifetime_.guard(report));
-    start([](const Entry& entry) { return !entry.is_offered; },
-          [this, timer, report] {
-              parts_.loop.cancel(timer);
-              report();
-          });
+    start([this, timer, report] {
+        parts_.loop.cancel(timer);
+        report();
+    });
 }
 
 void Servers::on_listed(Entry& entry) {
