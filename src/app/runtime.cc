@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <mutex>
@@ -20,7 +21,9 @@
 #include "app/sandbox.h"
 #include "app/store.h"
 #include "app/trigger_key.h"
+#include "base/log/log.h"
 #include "base/os/files.h"
+#include "base/os/fs/file_watch.h"
 #include "base/os/process_runner.h"
 #include "base/os/signals.h"
 #include "base/scan/secrets.h"
@@ -473,6 +476,20 @@ private:
         if (tools == Tools::UsedLater) parts.questions = &mcp_questions_;
         mcp_.emplace(std::move(parts));
         mcp_live_.emplace(loop_, *mcp_, &mcp_questions_);
+        if (tools == Tools::UsedLater) watch_logins();
+    }
+
+    // A server that somebody logs in to while this process runs is started then.
+    void watch_logins() {
+        const auto is_remote = [](const config::McpServer& server) { return !server.url.empty(); };
+        if (std::ranges::none_of(config_.mcp_servers, is_remote)) return;
+        auto watch = base::FileWatch::open(loop_, config_.home / "credentials.json",
+                                           [this] { mcp_->retry_remote(); });
+        if (watch)
+            login_watch_ = std::move(*watch);
+        else
+            base::log_warn("a login to an MCP server is noticed at the next start only: {}",
+                           watch.error().message);
     }
 
     // Starts the servers in the background. Where a list is missing, the loop runs until it is
@@ -650,6 +667,7 @@ private:
     mcp::Questions mcp_questions_{loop_, clock_, ids_};
     std::optional<mcp::Servers> mcp_;
     std::optional<McpServers> mcp_live_;
+    std::unique_ptr<base::FileWatch> login_watch_;
     std::optional<tools::Dispatcher> dispatcher_;
     std::optional<provider::HttpClient> notify_http_;
     std::optional<notify::Sender> sender_;

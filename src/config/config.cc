@@ -140,6 +140,8 @@ bool takes_completion_tokens(const Provider& provider) {
 
 void adapt_to(Provider& provider, const BuiltinProvider& builtin) {
     provider.replay_reasoning = (builtin.traits & kReplaysReasoning) != 0;
+    provider.has_web_search =
+        provider.transport == builtin.transport && (builtin.traits & kSearches) != 0;
     if (provider.transport == Transport::OpenaiChatCompletions &&
         (builtin.traits & kTakesCacheKey) == 0)
         provider.omit.emplace_back("prompt_cache_key");
@@ -168,6 +170,8 @@ void adapt_to(Provider& provider, const ProviderSection& section, const Environm
                   [&](const std::string& name) { return provider.extra_body.contains(name); });
     provider.replay_reasoning = section.replay_reasoning.value_or(provider.replay_reasoning);
     provider.keeps_state = section.keeps_state.value_or(false);
+    if (section.builtin_web_search)
+        provider.has_web_search = base::bool_at(*section.builtin_web_search, "enabled", true);
     provider.first_byte_timeout_ms = section.first_byte_timeout_ms;
     provider.idle_timeout_ms = section.idle_timeout_ms;
 }
@@ -233,6 +237,7 @@ Status add_configured(Config& config, const std::map<std::string, ProviderSectio
             if (provider.transport == builtin->second.transport) {
                 provider.replay_reasoning = builtin->second.replay_reasoning;
                 provider.omit = builtin->second.omit;
+                provider.has_web_search = builtin->second.has_web_search;
             }
         }
         adapt_to(provider, section, environment);

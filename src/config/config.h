@@ -69,7 +69,8 @@ struct Provider {
     std::vector<std::string> omit{};
     bool max_completion_tokens{false};
     bool replay_reasoning{false};
-    bool keeps_state{false};  // It stores responses, and requests continue them.
+    bool keeps_state{false};     // It stores responses, and requests continue them.
+    bool has_web_search{false};  // Its models can search the web themselves.
     std::optional<std::int64_t> first_byte_timeout_ms{};  // None: as for all providers.
     std::optional<std::int64_t> idle_timeout_ms{};
     Auth auth{};                // As it is shown; names only.

@@ -393,12 +393,42 @@ TEST_F(Load, HowRequestsAreAdaptedToAProviderIsChecked) {
         {"openai_responses", R"("headers":{"a":"b\nc"})", "headers"},
         {"openai_responses", R"("idle_timeout_ms":0)", "idle_timeout_ms"},
         {"openai_responses", R"("first_byte_timeout_ms":-1)", "first_byte_timeout_ms"},
+        {"openai_responses", R"("builtin_web_search":{"enabled":1})", "builtin_web_search"},
+        {"anthropic_messages", R"("builtin_web_search":{"advertised_tool_type":"web_search"})",
+         "builtin_web_search"},
         {"openai_responses", R"("omit":3)", "omit"}};
     for (const auto& [transport, members, place] : rows) {
         const auto refused = configured(transport, members);
         ASSERT_FALSE(refused.has_value()) << members;
         EXPECT_THAT(refused.error().message, HasSubstr("/providers/house/" + place));
     }
+}
+
+TEST_F(Load, WhichProvidersSearchTheWebForTheirModelsIsKnownOrSet) {
+    const auto searches = [&](const std::string& id) {
+        return load().providers.at(id).has_web_search;
+    };
+    EXPECT_TRUE(searches("anthropic"));
+    EXPECT_TRUE(searches("openai"));
+    EXPECT_TRUE(searches("openai-codex"));
+    EXPECT_FALSE(searches("mistral"));
+    const auto entry = [](std::string_view transport, std::string_view search) {
+        return fmt::format(
+            R"({{"transport":"{}","base_url":"http://h","auth":{{"source":"none","kind":"none"}}{}}})",
+            transport, search);
+    };
+    file(fmt::format(
+        R"({{"providers":{{"openai":{},"anthropic":{},"own":{},"house":{}}}}})",
+        entry("openai_responses", ""),
+        entry("anthropic_messages", R"(,"builtin_web_search":{"enabled":false})"),
+        entry("anthropic_messages", ""),
+        entry(
+            "anthropic_messages",
+            R"(,"builtin_web_search":{"kind":"anthropic","advertised_tool_type":"web_search_20250305"})")));
+    EXPECT_TRUE(searches("openai")) << "as the built-in one of its name";
+    EXPECT_FALSE(searches("anthropic"));
+    EXPECT_FALSE(searches("own"));
+    EXPECT_TRUE(searches("house"));
 }
 
 TEST_F(Load, ThePatienceWithAnOutageIsASetting) {

@@ -47,6 +47,37 @@ bool is_header_name(std::string_view name) {
     });
 }
 
+// The name under which an API offers the model's own search; none where it has none.
+std::string_view search_type(Transport transport) {
+    switch (transport) {
+        case Transport::OpenaiResponses:
+            return "web_search_preview";
+        case Transport::OpenaiCodexResponses:
+            return "web_search";
+        case Transport::AnthropicMessages:
+            return "web_search_20250305";
+        case Transport::OpenaiChatCompletions:
+        case Transport::Scripted:
+            return "";
+    }
+    return "";
+}
+
+Status check_search(const json::object& search, Transport transport, const std::string& place) {
+    const auto refuse = [&](std::string_view what) {
+        return fail(ErrorCode::InvalidInput, "{}/builtin_web_search: {}", place, what);
+    };
+    const auto expected = search_type(transport);
+    for (const auto& [name, value] : search) {
+        if (name == "enabled" ? !value.is_bool() : !value.is_string())
+            return refuse("enabled is true or false, and the other members are texts");
+        if (name == "advertised_tool_type" && !expected.empty() && value.get_string() != expected)
+            return refuse(
+                fmt::format("advertised_tool_type must be {} with this transport", expected));
+    }
+    return {};
+}
+
 Status check_adaptation(const ProviderSection& section, Transport transport,
                         const std::string& place) {
     for (const auto& [name, value] : section.headers.value_or(Environment{})) {
@@ -61,6 +92,8 @@ Status check_adaptation(const ProviderSection& section, Transport transport,
                     "{}/keeps_state: only the transport openai_responses can continue a stored "
                     "conversation",
                     place);
+    if (section.builtin_web_search)
+        TRY(check_search(*section.builtin_web_search, transport, place));
     for (const auto& [name, value] :
          {std::pair("first_byte_timeout_ms", section.first_byte_timeout_ms),
           std::pair("idle_timeout_ms", section.idle_timeout_ms)})

@@ -8,7 +8,9 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "domain/media/media.h"
 #include "domain/provider.h"
 #include "provider/prompt_frame.h"
 
@@ -41,6 +44,8 @@ struct ToolAnswer {
     std::string tool_use_id;
     std::string content;  // The receipt; the same text on every transport.
     bool is_error{false};
+    // Images that belong to it. The content names each, so a model that is not shown them knows.
+    std::optional<std::vector<domain::Media>> media{};
     friend bool operator==(const ToolAnswer&, const ToolAnswer&) = default;
 };
 // The results of all calls of the AssistantTurn right before it: every call has exactly one.
@@ -51,7 +56,7 @@ struct ToolResultsTurn {
 };
 BOOST_DESCRIBE_STRUCT(UserTurn, (), (blocks))
 BOOST_DESCRIBE_STRUCT(AssistantTurn, (), (blocks))
-BOOST_DESCRIBE_STRUCT(ToolAnswer, (), (tool_use_id, content, is_error))
+BOOST_DESCRIBE_STRUCT(ToolAnswer, (), (tool_use_id, content, is_error, media))
 BOOST_DESCRIBE_STRUCT(ToolResultsTurn, (), (results))
 // One piece of the conversation. The caller keeps the pairs: an AssistantTurn with calls is always
 // followed by its ToolResultsTurn. Transports do not check it; a server refuses a broken pair.
@@ -64,6 +69,7 @@ struct ToolDeclaration {
     std::string description;
     json::object input_schema;   // Transport-neutral: the true shape of the input.
     bool freeform_patch{false};  // May be offered as a grammar tool where the transport has those.
+    bool web_search{false};      // The model's own search may be offered in its place.
     friend bool operator==(const ToolDeclaration&, const ToolDeclaration&) = default;
 };
 
@@ -83,6 +89,10 @@ struct Request {
     std::int64_t max_output_tokens{8192};  // A bound for the reply; not every API takes one.
     // Rounds of this turn that were answered and are no longer in `conversation`: compacted.
     std::int64_t rounds_left_out{0};
+    std::filesystem::path media_folder{};  // Where the files of `media` are.
+    // The images that are shown, in base64, by their digest. A codec shows those alone; they are
+    // filled in for models that take images (images/shows_images.h).
+    std::map<std::string, std::shared_ptr<const std::string>> images{};
 };
 
 // The context blocks that outlive the turn, as one UserTurn; the history; the context blocks of the

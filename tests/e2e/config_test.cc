@@ -352,5 +352,19 @@ TEST_F(AgentModel, AModelThatCannotBeUsedIsRefused) {
               "runtime_default");
 }
 
+// Each writes the whole file; without a lock the last one would win.
+TEST(Config, CredentialsThatAreStoredAtTheSameTimeAreAllKept) {
+    Program program;
+    constexpr int kWriters = 8;
+    std::vector<Running> writers;
+    for (int i = 0; i < kWriters; ++i)
+        writers.push_back(
+            program.start({"config", "credentials", "set", fmt::format("p{}", i), "--kind",
+                           "api_key", "--material", "some-key-0123456789"}));
+    for (auto& writer : writers) EXPECT_EQ(writer.wait().exit_code, 0);
+    const auto stored = base::parse_json(program.read(program.home() / "credentials.json")).value();
+    EXPECT_EQ(stored.at("profiles").as_object().size(), static_cast<std::size_t>(kWriters));
+}
+
 }  // namespace
 }  // namespace e2e

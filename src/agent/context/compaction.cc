@@ -95,6 +95,9 @@ private:
             ShortResults receipts{.seq = pieces_[i].seq};
             bool is_shorter = false;
             for (auto& result : results->results) {
+                // The content of the result still names the files of its images.
+                is_shorter = is_shorter || result.media.has_value();
+                result.media.reset();
                 if (const auto* call = call_of(pieces_[i], result.tool_use_id))
                     if (auto text = result_receipt(*call, last_changes_);
                         text.size() < result.content.size()) {

@@ -146,6 +146,30 @@ TEST(Compaction, ACommandThatEndedWithAnotherCodeThanZeroIsAFailureInTheDigest) 
         << "the same call again replaces its line";
 }
 
+TEST(Compaction, OldImagesBecomeReceiptsAndCountInTheEstimate) {
+    Story story;
+    story.receive("m", "go");
+    const auto show = [&](std::int64_t side) {
+        story.call("look", "see", ok("saw", {{"artifacts", {{{"path", "/h/a.png"}}}}}), 40);
+        auto& piece = story.past.pieces.back();
+        const auto before = piece.tokens;
+        std::get<provider::ToolResultsTurn>(*piece.turn).results[0].media = {
+            {"image/png", "a.png", "digest", 10, side, side}};
+        piece.tokens = tokens_of(*piece.turn);
+        return piece.tokens - before;
+    };
+    EXPECT_EQ(show(300), 300 * 300 / kPixelsPerToken);
+    EXPECT_EQ(show(8'000), kImageTokensMax);
+    EXPECT_EQ(show(0), 1);
+    for (int i = 0; i < 10; ++i) show(8'000);
+    const auto compaction = story.compact(12'000);
+    EXPECT_FALSE(has_failed(compaction));
+    ASSERT_FALSE(compaction.receipts.empty());
+    EXPECT_EQ(compaction.covers_through, 0) << "shorter results were enough";
+    EXPECT_THAT(compaction.receipts.front().contents.front(), HasSubstr("rrr"))
+        << "a text that is short stays";
+}
+
 TEST(Compaction, AFileHasOneLineHoweverOftenItChanged) {
     Story story;
     story.receive("m", "go");

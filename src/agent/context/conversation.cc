@@ -93,6 +93,7 @@ void shorten(Piece& piece, const Compaction& compaction) {
     if (found == compaction.receipts.end() || !turn) return;
     for (std::size_t i = 0; i < std::min(turn->results.size(), found->contents.size()); ++i)
         turn->results[i].content = found->contents[i];
+    for (auto& result : turn->results) result.media.reset();
     piece.tokens = tokens_of(*piece.turn);
 }
 
@@ -215,11 +216,30 @@ std::int64_t tokens_of(const std::vector<provider::ToolDeclaration>& tools) {
     return tokens;
 }
 
+namespace {
+
+std::int64_t image_tokens(const provider::ToolAnswer& answer) {
+    std::int64_t tokens = 0;
+    if (!answer.media) return tokens;
+    for (const auto& image : *answer.media) {
+        // Each side on its own is bounded first: a record may hold any number.
+        const auto side = [](std::int64_t pixels) {
+            return std::clamp<std::int64_t>(pixels, 1, kImageTokensMax * kPixelsPerToken);
+        };
+        tokens += std::clamp<std::int64_t>(side(image.width) * side(image.height) / kPixelsPerToken,
+                                           1, kImageTokensMax);
+    }
+    return tokens;
+}
+
+}  // namespace
+
 std::int64_t tokens_of(const ConversationTurn& turn) {
     if (const auto* said = std::get_if<UserTurn>(&turn)) return tokens_of(said->blocks);
     std::int64_t tokens = 0;
     if (const auto* results = std::get_if<ToolResultsTurn>(&turn)) {
-        for (const auto& result : results->results) tokens += estimate(result.content);
+        for (const auto& result : results->results)
+            tokens += estimate(result.content) + image_tokens(result);
         return tokens;
     }
     for (const auto& block : std::get<AssistantTurn>(turn).blocks) {

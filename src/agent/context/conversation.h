@@ -23,6 +23,11 @@ namespace context {
 // model is not known.
 inline constexpr std::int64_t kPastTokensMax = 200'000;
 
+// What an image costs at most, as an estimate: servers make larger ones smaller first. Below that,
+// an image costs a token for so many pixels.
+inline constexpr std::int64_t kImageTokensMax = 1'600;
+inline constexpr std::int64_t kPixelsPerToken = 750;
+
 // One entry of the transcript as the conversation needs it.
 struct Piece {
     std::int64_t seq{0};

@@ -1,10 +1,10 @@
 #include "app/mcp/logins.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "base/os/asio_loop.h"
 #include "base/text.h"
+#include "config/credentials_lock.h"
 #include "exec/tools/mcp/oauth/authorizer.h"
 #include "exec/tools/mcp/oauth/listener.h"
 #include "exec/tools/mcp/oauth/login.h"
@@ -33,14 +33,6 @@ mcp::Fetch fetch_with(provider::HttpOptions options) {
                         base::printable(outcome->error().message));
         return std::move(**outcome);
     };
-}
-
-base::Result<mcp::GrantLock> lock_soon(const std::filesystem::path& home) {
-    for (int tries = 0; tries < mcp::kGrantLockTries; ++tries) {
-        if (auto lock = TRY(mcp::lock_grants(home))) return std::move(*lock);
-        std::this_thread::sleep_for(mcp::kGrantLockStep);
-    }
-    return fail(ErrorCode::Conflict, "another process is renewing a login; try again");
 }
 
 bool has_credential_header(const config::McpServer& server) {
@@ -106,14 +98,14 @@ base::Result<service::McpAccess> McpLogins::login(const service::McpLogin& login
         login.in, service::kMcpLoginPatience,
         [&](std::string_view url) { return mcp::is_answer(prepared, url); }, login.on_refused));
     const auto grant = TRY(mcp::redeem(prepared, redirected, fetch, clock_.now()));
-    const auto lock = TRY(lock_soon(config_.home));
+    const auto lock = TRY(config::lock_credentials(config_.home));
     TRY(mcp::save_grant(config_.home, server.name, grant));
     return access_of(server);
 }
 
 base::Result<bool> McpLogins::logout(const std::string& server) {
     TRY(find(server));
-    const auto lock = TRY(lock_soon(config_.home));
+    const auto lock = TRY(config::lock_credentials(config_.home));
     // A login that cannot be read is removed all the same.
     const auto grant = mcp::load_grant(config_.home, server);
     const bool was_there = TRY(mcp::remove_grant(config_.home, server));

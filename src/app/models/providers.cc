@@ -1,5 +1,6 @@
 #include "app/models/providers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log/log.h"
@@ -8,7 +9,9 @@
 #include "provider/chain.h"
 #include "provider/chat_completions/codec.h"
 #include "provider/guard.h"
+#include "provider/http/search/web_search.h"
 #include "provider/http/transport.h"
+#include "provider/images/shows_images.h"
 #include "provider/openai_codex/codec.h"
 #include "provider/openai_codex/login.h"
 #include "provider/openai_responses/codec.h"
@@ -157,6 +160,32 @@ std::unique_ptr<provider::Codec> make_anthropic_messages(const config::Provider&
     return provider::anthropic_messages::make_codec(std::move(options));
 }
 
+// The API whose own web search the models of this provider use in place of ours; none: ours.
+std::optional<provider::SearchApi> search_of(const config::Config& config,
+                                             const config::Provider& settings) {
+    const auto& search = config.web.search;
+    if (!search.enabled || !settings.has_web_search) return std::nullopt;
+    const bool is_anthropic = settings.transport == config::Transport::AnthropicMessages;
+    const auto kind =
+        is_anthropic ? config::WebSearchKind::AnthropicNative : config::WebSearchKind::OpenAiNative;
+    const bool is_chosen = std::ranges::any_of(search.providers, [&](const auto& known) {
+        return known.name == search.provider && known.kind == kind;
+    });
+    if (!is_chosen && !(search.provider == "auto" && search.native_enabled)) return std::nullopt;
+    switch (settings.transport) {
+        case config::Transport::AnthropicMessages:
+            return provider::SearchApi::Anthropic;
+        case config::Transport::OpenaiResponses:
+            return provider::SearchApi::Responses;
+        case config::Transport::OpenaiCodexResponses:
+            return provider::SearchApi::Codex;
+        case config::Transport::OpenaiChatCompletions:
+        case config::Transport::Scripted:
+            return std::nullopt;
+    }
+    return std::nullopt;
+}
+
 // The kind of failure that `settings_of` refusing a model amounts to.
 provider::FailureKind kind_of_refusal(const config::Config& config, const config::ModelRef& ref) {
     const auto found = config.providers.find(ref.provider);
@@ -183,6 +212,8 @@ base::Result<std::shared_ptr<provider::Provider>> Providers::make(const config::
     const config::Provider* settings = TRY(settings_of(config_, ref));
     const auto transport = [&](std::unique_ptr<provider::Codec> codec) {
         if (!http_) http_.emplace(loop_, provider::HttpOptions{.ca_file = config_.tls_ca_file});
+        if (const auto search = search_of(config_, *settings))
+            codec = provider::with_web_search(std::move(codec), *search);
         auto& refusals = refusals_[settings->id];
         if (!refusals) refusals = std::make_shared<provider::Refusals>();
         return std::make_shared<provider::HttpTransport>(
@@ -229,6 +260,8 @@ provider::Candidate Providers::candidate(const config::ModelRef& ref) {
                 .refusal = provider::Failure{.kind = kind_of_refusal(config_, ref),
                                              .message = made.error().message}};
     known = std::move(*made);
+    if (config::resolve_policy(ref, config_.models).capabilities.image_input)
+        known = std::make_shared<provider::ShowsImages>(std::move(known), loop_);
     return {.model_ref = ref.text(), .provider = known};
 }
 

@@ -12,6 +12,7 @@ namespace config {
 // request; see provider/http/adapt.h.
 inline constexpr unsigned kTakesCacheKey = 1U << 0U;     // Chat Completions: `prompt_cache_key`.
 inline constexpr unsigned kReplaysReasoning = 1U << 1U;  // Thinking without a signature goes back.
+inline constexpr unsigned kSearches = 1U << 2U;  // Its models can search the web themselves.
 
 struct BuiltinProvider {
     std::string_view id;
@@ -22,10 +23,12 @@ struct BuiltinProvider {
 };
 
 inline constexpr auto kBuiltinProviders = std::to_array<BuiltinProvider>({
-    {"openai-codex", Transport::OpenaiCodexResponses, "https://chatgpt.com/backend-api/codex", ""},
-    {"openai", Transport::OpenaiResponses, "https://api.openai.com/v1", "OPENAI_API_KEY"},
+    {"openai-codex", Transport::OpenaiCodexResponses, "https://chatgpt.com/backend-api/codex", "",
+     kSearches},
+    {"openai", Transport::OpenaiResponses, "https://api.openai.com/v1", "OPENAI_API_KEY",
+     kSearches},
     {"anthropic", Transport::AnthropicMessages, "https://api.anthropic.com",
-     "ANTHROPIC_API_KEY,ANTHROPIC_AUTH_TOKEN"},
+     "ANTHROPIC_API_KEY,ANTHROPIC_AUTH_TOKEN", kSearches},
     {"arcee", Transport::OpenaiChatCompletions, "https://api.arcee.ai/api/v1", "ARCEE_API_KEY"},
     {"bigmodel", Transport::AnthropicMessages, "https://open.bigmodel.cn/api/anthropic",
      "BIGMODEL_API_KEY", kReplaysReasoning},

@@ -84,11 +84,13 @@ void describe(ModelPolicy& policy, const ModelRef& ref, const Sources& sources) 
                                            : sources.unknown.display_name.value_or(ref.text());
     policy.display_name = sources.own.display_name.value_or(name);
     policy.description = sources.own.description.value_or(sources.unknown.description.value_or(""));
+    policy.capabilities.image_input = sources.own.image_input.value_or(
+        sources.entry ? (sources.entry->capabilities & kImage) != 0
+                      : sources.unknown.image_input.value_or(false));
     if (!sources.entry) return;
     policy.max_output_tokens_upper_limit = known(sources.entry->max_output_tokens_upper_limit);
-    policy.capabilities = {.reasoning_summaries = (sources.entry->capabilities & kReasoning) != 0,
-                           .image_input = (sources.entry->capabilities & kImage) != 0,
-                           .interactive_exec = (sources.entry->capabilities & kInteractive) != 0};
+    policy.capabilities.reasoning_summaries = (sources.entry->capabilities & kReasoning) != 0;
+    policy.capabilities.interactive_exec = (sources.entry->capabilities & kInteractive) != 0;
 }
 
 base::Status check_number(const Number& number, std::string_view place, std::string_view name) {

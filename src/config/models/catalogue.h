@@ -68,6 +68,7 @@ struct ModelOverride {
     std::optional<std::int64_t> runtime_max_output_tokens{};
     std::optional<std::int64_t> tool_output_truncation_estimated_tokens{};
     std::optional<ModelPrices> prices{};
+    std::optional<bool> image_input{};  // Whether the model takes images.
     friend bool operator==(const ModelOverride&, const ModelOverride&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ModelOverride, (),
@@ -75,7 +76,7 @@ BOOST_DESCRIBE_STRUCT(ModelOverride, (),
                        effective_context_window_percent, auto_compact_token_limit,
                        prompt_budget_estimated_tokens, compaction_trigger_estimated_tokens,
                        compaction_keep_recent_estimated_tokens, runtime_max_output_tokens,
-                       tool_output_truncation_estimated_tokens, prices))
+                       tool_output_truncation_estimated_tokens, prices, image_input))
 // `place` names it in the error.
 base::Status check_override(const ModelOverride& override_, std::string_view place);
 

@@ -36,6 +36,21 @@ TEST(Policy, OfACatalogueModelComesFromTheCatalogue) {
     EXPECT_EQ(conservative.max_output_tokens_upper_limit, std::nullopt);
 }
 
+TEST(Policy, TheOperatorSaysWhetherAModelTakesImages) {
+    const ModelSettings settings{
+        .overrides = {{"vllm/sees", {.image_input = true}},
+                      {"anthropic/claude-sonnet-4-6", {.image_input = false}}},
+        .unknown_fallback = ModelOverride{.image_input = true}};
+    const auto takes_images = [&](std::string_view model, const ModelSettings& with) {
+        return resolve_policy(ref(model), with).capabilities.image_input;
+    };
+    EXPECT_TRUE(takes_images("vllm/sees", settings));
+    EXPECT_TRUE(takes_images("vllm/other", settings));
+    EXPECT_FALSE(takes_images("anthropic/claude-sonnet-4-6", settings));
+    EXPECT_FALSE(takes_images("vllm/other", {}));
+    EXPECT_FALSE(takes_images("arcee/trinity-mini", settings)) << "a known model without images";
+}
+
 TEST(Policy, OfAnUnknownModelHasRoomToWork) {
     EXPECT_EQ(resolve_policy(ref("vllm/mine"), {}),
               (ModelPolicy{.model_ref = "vllm/mine",

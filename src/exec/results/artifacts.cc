@@ -24,7 +24,8 @@ base::Result<std::string> FileArtifacts::store(std::string_view role, std::strin
 }
 
 std::filesystem::path FileArtifacts::reserve(std::string_view role) {
-    return folder_ / fmt::format("{}-{}-{}.log", prefix_, ids_.hex32(), role);
+    return folder_ /
+           fmt::format("{}-{}-{}{}", prefix_, ids_.hex32(), role, role.contains('.') ? "" : ".log");
 }
 
 }  // namespace results

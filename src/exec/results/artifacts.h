@@ -6,7 +6,8 @@
 namespace results {
 
 // Artifacts of one agent: files of mode 0600 in one folder, never overwritten.
-// `prefix` starts each name: "exec-command" gives exec-command-<32 hex>-stdout.log.
+// `prefix` starts each name: "exec-command" gives exec-command-<32 hex>-stdout.log. A role with a
+// suffix of its own keeps it: "image.png".
 class FileArtifacts final : public ArtifactSink {
 public:
     FileArtifacts(std::filesystem::path folder, std::string prefix, base::Ids& ids);

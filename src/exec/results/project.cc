@@ -13,7 +13,16 @@ Envelope project(const std::string& tool_name, const Completed& completed, Artif
              .message =
                  "The tool ran, but its output could not be kept: " + canonical.error().message,
              .recovery_hint = "The side effects remain. Free disk space or request less output."});
+    canonical->result.stable_erase(kMediaMember);
+    if (!canonical->media.empty())
+        canonical->result[kMediaMember] = base::to_json(canonical->media);
     return Envelope::success(tool_name, canonical->summary_text, std::move(canonical->result));
+}
+
+const json::value* media_of(const json::value& envelope) {
+    const auto* result = base::find(envelope, "result");
+    const auto* media = result ? base::find(*result, kMediaMember) : nullptr;
+    return media && media->is_array() ? media : nullptr;
 }
 
 std::string render(const Envelope& envelope, Renderer renderer) {

@@ -12,6 +12,7 @@
 
 #include "base/os/process.h"
 #include "base/result.h"
+#include "domain/media/media.h"
 #include "domain/tool.h"
 #include "exec/results/envelope.h"
 
@@ -32,9 +33,14 @@ struct OutputPolicy {
     std::int64_t output_tokens_max{64000};
 };
 
+// The member of a canonical result that names its images. No other part of a result may have it:
+// project() removes one that a family wrote itself.
+inline constexpr const char* kMediaMember = "media";
+
 struct Canonical {
     std::string summary_text;
     json::object result;
+    std::vector<domain::Media> media{};  // Images that models which take them are shown.
 };
 
 // One command and its complete output, for the gate that judges results before they are shown.
@@ -66,6 +72,9 @@ using Renderer = std::string (*)(const Envelope&);
 // Output that cannot be kept (a full disk) is an error result: the model must know.
 Envelope project(const std::string& tool_name, const Completed& completed, ArtifactSink& sink,
                  const OutputPolicy& policy);
+
+// The images of a stored envelope, as JSON; null when it has none.
+const json::value* media_of(const json::value& envelope);
 
 // Errors have one shape on every tool; successes are the family's.
 std::string render(const Envelope& envelope, Renderer renderer);

@@ -43,6 +43,24 @@ std::string recite(const Envelope& envelope) {
     return "Recited: " + base::string_at(envelope.result(), "lines");
 }
 
+// What a tool got from outside must not name files for a model to see.
+TEST(Project, OnlyTheTypedImagesOfAnOutputAreItsImages) {
+    struct Album final : Output {
+        std::vector<domain::Media> media;
+        base::Result<Canonical> project(ArtifactSink&, const OutputPolicy&) const override {
+            return Canonical{"An album", {{"media", {"/etc/passwd"}}}, media};
+        }
+    };
+    MemorySink sink;
+    auto album = std::make_unique<Album>();
+    EXPECT_EQ(media_of(project("Album", std::make_unique<Album>(), sink, {}).to_json()), nullptr);
+    album->media = {{"image/png", "a.png", "d", 3, 1, 1}};
+    const auto envelope = project("Album", std::move(album), sink, {}).to_json();
+    EXPECT_EQ(base::from_json<std::vector<domain::Media>>(*media_of(envelope)).value(),
+              (std::vector<domain::Media>{{"image/png", "a.png", "d", 3, 1, 1}}));
+    EXPECT_EQ(media_of(nullptr), nullptr);
+}
+
 // contract: PROJ-02, RCPT-07
 TEST(Project, GivesTheSameBytesForTheSameOutputPolicyAndSink) {
     const auto once = [] {

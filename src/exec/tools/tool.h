@@ -65,6 +65,7 @@ struct ToolSpec {
     bool changes_records{false};
     CommandLines command_lines{CommandLines::None};
     bool freeform_patch{false};  // A model may send its input as plain patch text.
+    bool web_search{false};      // A model's own search may be offered in its place.
     // Plans and people name it; models are not offered it in a turn and may not call it there.
     bool plans_only{false};
     json::object input_schema;          // A call that does not fit never reaches the tool.

@@ -108,7 +108,8 @@ std::vector<provider::ToolDeclaration> declarations(const tools::Registry& regis
     for (const auto* spec : registry.exposed(agent.identity.profile_preset)) {
         if (spec->risk == domain::RiskLevel::Commands && !agent.execution.process_execution_exposed)
             continue;
-        list.push_back({spec->name, spec->description, spec->input_schema, spec->freeform_patch});
+        list.push_back({spec->name, spec->description, spec->input_schema, spec->freeform_patch,
+                        spec->web_search});
     }
     return list;
 }
@@ -350,7 +351,8 @@ provider::Request Runner::request_of(const Live& live, std::string id) const {
             .conversation = live.conversation.current,
             .tools = live.tools,
             .max_output_tokens = parts_.max_output_tokens_of(model),
-            .rounds_left_out = live.conversation.rounds_left_out};
+            .rounds_left_out = live.conversation.rounds_left_out,
+            .media_folder = parts_.home_of(live.facts.agent.agent_id) / store::kArtifactsFolder};
 }
 
 void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {

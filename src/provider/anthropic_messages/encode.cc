@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "provider/anthropic_messages/wire.h"
+#include "provider/images/shown.h"
 #include "provider/wire/outgoing.h"
 #include "provider/wire/schema_emission.h"
 
@@ -77,14 +78,14 @@ json::value encode_block(const domain::RedactedThinkingBlock& block) {
     return {{"type", "redacted_thinking"}, {"data", block.data}};
 }
 
-json::array encode_content(const UserTurn& turn) {
+json::array encode_content(const UserTurn& turn, const Request&) {
     json::array content;
     for (const auto& block : turn.blocks)
         if (!is_blank(block.text)) content.push_back(text_block(block.text));
     return content;
 }
 // A message that only thought is refused, so it is not sent.
-json::array encode_content(const AssistantTurn& turn) {
+json::array encode_content(const AssistantTurn& turn, const Request&) {
     json::array content;
     bool says_something = false;
     for (const auto& block : turn.blocks) {
@@ -97,13 +98,28 @@ json::array encode_content(const AssistantTurn& turn) {
     }
     return says_something ? content : json::array();
 }
-json::array encode_content(const ToolResultsTurn& turn) {
+// Text alone, or blocks where there are images.
+json::value result_content(const ToolAnswer& result, const Request& request) {
+    const auto images = shown_images(request, result);
+    if (images.empty()) return json::string(wire_text(result.content));
+    json::array blocks;
+    if (!is_blank(result.content)) blocks.push_back(text_block(result.content));
+    for (const auto& image : images) {
+        json::object block{{"type", "image"}};
+        block["source"] = {
+            {"type", "base64"}, {"media_type", image.mime_type}, {"data", image.base64}};
+        blocks.push_back(std::move(block));
+    }
+    return blocks;
+}
+json::array encode_content(const ToolResultsTurn& turn, const Request& request) {
     json::array content;
-    for (const auto& result : turn.results)
-        content.push_back(json::object{{"type", "tool_result"},
-                                       {"tool_use_id", wire_id(result.tool_use_id)},
-                                       {"content", wire_text(result.content)},
-                                       {"is_error", result.is_error}});
+    for (const auto& result : turn.results) {
+        json::object block{{"type", "tool_result"}, {"tool_use_id", wire_id(result.tool_use_id)}};
+        block["content"] = result_content(result, request);
+        block["is_error"] = result.is_error;
+        content.push_back(std::move(block));
+    }
     return content;
 }
 
@@ -133,10 +149,11 @@ void mark_last(json::array& messages) {
     }
 }
 
-void append(json::array& messages, const std::vector<ConversationTurn>& turns) {
+void append(json::array& messages, const std::vector<ConversationTurn>& turns,
+            const Request& request) {
     for (const auto& turn : turns)
         append(messages, std::holds_alternative<AssistantTurn>(turn) ? "assistant" : "user",
-               std::visit([](const auto& held) { return encode_content(held); }, turn));
+               std::visit([&](const auto& held) { return encode_content(held, request); }, turn));
 }
 
 // In the order of whole_conversation(), with the marks of the context blocks.
@@ -146,9 +163,9 @@ json::array encode_messages(FrameBlocks& blocks, const Request& request) {
         (block.stability == Stability::TurnScoped ? own : kept).push_back(block);
     json::array messages;
     append(messages, "user", blocks.encode(kept));
-    append(messages, request.history);
+    append(messages, request.history, request);
     append(messages, "user", blocks.encode(own));
-    append(messages, request.conversation);
+    append(messages, request.conversation, request);
     mark_last(messages);
     return messages;
 }

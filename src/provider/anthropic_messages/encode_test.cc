@@ -9,6 +9,33 @@ json::value parsed(std::string_view text) {
     return base::parse_json(text).value();
 }
 
+// A result with two images, of which one is shown.
+Request with_images() {
+    ToolAnswer answer{"c1", "two", false};
+    answer.media = {{"image/png", "a.png", "d1", 3, 1, 1}, {"image/gif", "b.gif", "d2", 3, 1, 1}};
+    return {.model_ref = "a/m",
+            .conversation = {AssistantTurn{{domain::ToolUseBlock{"c1", "Look", json::object()},
+                                            domain::ToolUseBlock{"c2", "Look", json::object()}}},
+                             ToolResultsTurn{{std::move(answer), {"c2", "text", false}}}},
+            .images = {{"d1", std::make_shared<const std::string>("QUJD")}}};
+}
+
+TEST(EncodeRequest, ImagesAreInTheResultOfTheirCall) {
+    const auto messages = [](const Request& request) {
+        return encode_request(request).at("messages").as_array().at(1).at("content");
+    };
+    auto request = with_images();
+    EXPECT_EQ(messages(request), parsed(R"([
+        {"type": "tool_result", "tool_use_id": "c1", "is_error": false, "content": [
+            {"type": "text", "text": "two"},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png",
+                                         "data": "QUJD"}}]},
+        {"type": "tool_result", "tool_use_id": "c2", "content": "text", "is_error": false,
+         "cache_control": {"type": "ephemeral"}}])"));
+    request.images.clear();
+    EXPECT_EQ(messages(request).at(0).at("content"), json::value("two"));
+}
+
 TEST(EndpointUrl, HasEachPartOnce) {
     for (const auto* base :
          {"https://host/api", "https://host/api/v1/", "https://host/api/v1/messages"})

@@ -218,11 +218,19 @@ private:
             return exchange->send(std::move(*instead));
         }
         if (outcome)
-            outcome->request_diagnostics = std::move(request_.request_diagnostics);
+            add_diagnostics(*outcome);
         else
             outcome = std::unexpected(completed(explained(std::move(outcome).error()),
                                                 parts_.model_ref, request_.url, request_.secret));
         exchange->finish(std::move(outcome));
+    }
+
+    // What the decoder found stays, and replaces what the codec said of the same.
+    void add_diagnostics(Reply& reply) {
+        auto found =
+            std::exchange(reply.request_diagnostics, std::move(request_.request_diagnostics));
+        for (auto& member : found)
+            reply.request_diagnostics[member.key()] = std::move(member.value());
     }
 
     Failure explained(Failure failure) const {

@@ -1,6 +1,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "provider/images/shown.h"
 #include "provider/openai_responses/patch_grammar.h"
 #include "provider/openai_responses/wire.h"
 #include "provider/wire/outgoing.h"
@@ -30,9 +31,9 @@ const json::string* patch_text(const json::value& input) {
 // Writes items, and remembers which calls went out as free text: their results follow them.
 class Items {
 public:
-    Items(const std::vector<ToolDeclaration>& tools, PatchForm form) {
+    Items(const Request& request, PatchForm form) : request_(request) {
         if (form == PatchForm::Function) return;
-        for (const auto& tool : tools)
+        for (const auto& tool : request.tools)
             if (tool.freeform_patch) freeform_tools_.insert(tool.name);
     }
 
@@ -62,16 +63,28 @@ public:
     void add(const ToolResultsTurn& turn) {
         for (const auto& result : turn.results) {
             const bool freeform = freeform_calls_.contains(result.tool_use_id);
-            items_.push_back(json::object{
+            json::object item{
                 {"type", freeform ? "custom_tool_call_output" : "function_call_output"},
-                {"call_id", result.tool_use_id},
-                {"output", wire_text(result.content)}});
+                {"call_id", result.tool_use_id}};
+            item["output"] = output_of(result);
+            items_.push_back(std::move(item));
         }
     }
 
     json::array take() { return std::move(items_); }
 
 private:
+    // Text alone, or parts where there are images.
+    json::value output_of(const ToolAnswer& result) const {
+        const auto images = shown_images(request_, result);
+        if (images.empty()) return json::string(wire_text(result.content));
+        json::array parts;
+        if (!is_blank(result.content)) parts.push_back(text_part("input_text", result.content));
+        for (const auto& image : images)
+            parts.push_back(json::object{{"type", "input_image"}, {"image_url", data_uri(image)}});
+        return parts;
+    }
+
     json::object encode_call(const domain::ToolUseBlock& call) {
         const auto* patch = patch_text(call.input);
         if (patch && freeform_tools_.contains(call.name)) {
@@ -87,6 +100,7 @@ private:
                 {"arguments", base::to_utf8(base::canonical_json(wire_input(call.input)))}};
     }
 
+    const Request& request_;
     std::set<std::string> freeform_tools_;
     std::set<std::string> freeform_calls_;
     json::array items_;
@@ -129,7 +143,7 @@ base::Result<json::array> encode_tools(const std::vector<ToolDeclaration>& tools
 }
 
 json::array encode_input(const Request& request, PatchForm form) {
-    Items items(request.tools, form);
+    Items items(request, form);
     for (const auto& turn : whole_conversation(request))
         std::visit([&](const auto& held) { items.add(held); }, turn);
     return items.take();

@@ -24,6 +24,28 @@ const ToolDeclaration kPatch{"ApplyPatch", "A unified diff.",
                                  .as_object(),
                              true};
 
+// A result with two images, of which one is shown.
+Request with_images() {
+    ToolAnswer answer{"c1", "two", false};
+    answer.media = {{"image/png", "a.png", "d1", 3, 1, 1}, {"image/gif", "b.gif", "d2", 3, 1, 1}};
+    return {.model_ref = "a/m",
+            .conversation = {AssistantTurn{{domain::ToolUseBlock{"c1", "Look", json::object()},
+                                            domain::ToolUseBlock{"c2", "Look", json::object()}}},
+                             ToolResultsTurn{{std::move(answer), {"c2", "text", false}}}},
+            .images = {{"d1", std::make_shared<const std::string>("QUJD")}}};
+}
+
+TEST(EncodeInput, ImagesArePartsOfTheOutputOfTheirCall) {
+    auto request = with_images();
+    EXPECT_EQ(encode_input(request, PatchForm::Function).at(2), parsed(R"({
+        "type": "function_call_output", "call_id": "c1", "output": [
+            {"type": "input_text", "text": "two"},
+            {"type": "input_image", "image_url": "data:image/png;base64,QUJD"}]})"));
+    EXPECT_EQ(encode_input(request, PatchForm::Function).at(3).at("output"), json::value("text"));
+    request.images.clear();
+    EXPECT_EQ(encode_input(request, PatchForm::Function).at(2).at("output"), json::value("two"));
+}
+
 TEST(EndpointUrl, EndsInResponsesOnce) {
     for (const auto* base : {"https://host/v1", "https://host/v1/", "https://host/v1/responses/"})
         EXPECT_EQ(endpoint_url(base), "https://host/v1/responses");

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "tests/e2e/daemon/daemon_world.h"
+#include "tests/mcp/script_server.h"
 
 namespace e2e {
 namespace {
@@ -49,6 +50,40 @@ TEST_F(McpDaemon, StartsBesideItsServersAndCallsThemWhenTheyAreReady) {
     ASSERT_FALSE(results.empty());
     EXPECT_EQ(base::string_at(results.back().at("data").at("results").at(0), "content"),
               "from the server");
+}
+
+TEST_F(McpDaemon, AServerThatSomebodyLogsInToIsOfferedWithoutARestart) {
+    const test_support::ScriptServer server{HOLON_MCP_OAUTH_SERVER, "plain"};
+    std::filesystem::create_directories(world.home());
+    world.write(world.home() / "config.json",
+                base::json_text(json::object{
+                    {"mcp", {{"servers", {{"tracker", {{"url", server.url() + "/mcp"}}}}}}}}));
+    world.script({calls("mcp__tracker__echo", {{"text", "from the tracker"}}), says("Asked.")});
+    world.daemon({"start"});
+    const auto last_result = [&] {
+        const auto results = of_kind(world.json_of({"transcript", "--agent", "k"}), "tool_results");
+        return base::string_at(results.back().at("data").at("results").at(0), "content");
+    };
+    EXPECT_EQ(run("first"), "Asked.");
+    EXPECT_THAT(last_result(), testing::HasSubstr("tool_not_exposed_for_round"));
+
+    auto login = world.start({"mcp", "login", "tracker"});
+    std::string url;
+    ASSERT_TRUE(test_support::eventually([&] {
+        const auto err = login.err_so_far();
+        const auto begin = err.find(server.url() + "/authorize");
+        const auto end = begin == err.npos ? begin : err.find('\n', begin);
+        if (end != err.npos) url = err.substr(begin, end - begin);
+        return !url.empty();
+    })) << login.err_so_far();
+    auto browser = world.start_command(
+        {"/usr/bin/python3", "-c", "import sys, urllib.request as r; r.urlopen(sys.argv[1])", url});
+    EXPECT_EQ(browser.wait().exit_code, 0);
+    ASSERT_EQ(login.wait().exit_code, 0);
+    const auto kept = world.home() / "cache" / "mcp" / "tracker.json";
+    ASSERT_TRUE(test_support::eventually([&] { return std::filesystem::exists(kept); }));
+    EXPECT_EQ(run("second"), "Asked.");
+    EXPECT_EQ(last_result(), "from the tracker");
 }
 
 class McpAskingDaemon : public testing::Test {

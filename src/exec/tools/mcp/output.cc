@@ -1,10 +1,13 @@
 #include "exec/tools/mcp/output.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "base/hash.h"
 #include "base/plain_text.h"
 #include "base/scan/engine/encodings.h"
 #include "base/text.h"
+#include "exec/results/images.h"
 #include "exec/results/preview.h"
 #include "exec/tools/mcp/wire/line_codec.h"
 
@@ -56,14 +59,15 @@ public:
         const auto chars = static_cast<std::size_t>(policy.output_tokens_default * kCharsPerToken);
         const json::array content = this->content();
         TRY(add_text(out, joined_text(content), chars, sink));
-        for (const auto& piece : content) TRY(add_piece(out, piece, sink));
+        std::vector<domain::Media> media;
+        for (const auto& piece : content) TRY(add_piece(out, piece, media, sink));
         TRY(add_structured(out, chars, sink));
         const auto chars_shown = base::char_count(out.text_preview);
         const std::string summary =
             fmt::format("{} of {} answered: {}, {} of text", out.tool, server_,
                         base::counted(std::ssize(out.content), "piece"),
                         base::counted(static_cast<std::int64_t>(chars_shown), "character"));
-        return results::Canonical{summary, base::to_json(out).as_object()};
+        return results::Canonical{summary, base::to_json(out).as_object(), std::move(media)};
     }
 
 private:
@@ -100,7 +104,7 @@ private:
     }
 
     static base::Status add_piece(CallResult& out, const json::value& piece,
-                                  results::ArtifactSink& sink) {
+                                  std::vector<domain::Media>& media, results::ArtifactSink& sink) {
         const auto* resource = base::find(piece, "resource");
         const json::value& described = resource ? *resource : piece;
         Piece entry{.type = word_at(piece, "type").value_or("unknown"),
@@ -111,9 +115,35 @@ private:
         if (const auto* data = payload_of(piece)) {
             const std::string bytes = scan::decode_base64(data->get_string(), kLineBytesMax);
             entry.bytes = static_cast<std::int64_t>(bytes.size());
-            entry.artifact = TRY(keep(out, "content", bytes, sink));
+            TRY(add_payload(out, entry, bytes, media, sink));
         }
         out.content.push_back(std::move(entry));
+        return {};
+    }
+
+    // The bytes decide what is an image; the server's word only decides whether it was to be one.
+    static base::Status add_payload(CallResult& out, Piece& entry, std::string_view bytes,
+                                    std::vector<domain::Media>& media,
+                                    results::ArtifactSink& sink) {
+        const auto facts = results::image_facts(bytes);
+        entry.artifact =
+            TRY(keep(out, facts ? fmt::format("image.{}", facts->suffix) : "content", bytes, sink));
+        if (!facts) {
+            const bool claims_image =
+                entry.type == "image" || entry.mime_type.value_or("").starts_with("image/");
+            if (claims_image) entry.not_shown = "its bytes are no PNG, JPEG, GIF or WebP image";
+            return {};
+        }
+        entry.image_type = facts->mime_type;
+        entry.not_shown = results::image_refusal(*facts, bytes.size(), media);
+        if (entry.not_shown) return {};
+        media.push_back(
+            {.mime_type = std::string(facts->mime_type),
+             .file = std::filesystem::path(out.artifacts->back().path).filename().string(),
+             .sha256 = base::sha256_hex(bytes),
+             .bytes = static_cast<std::int64_t>(bytes.size()),
+             .width = facts->width,
+             .height = facts->height});
         return {};
     }
 
@@ -195,6 +225,21 @@ json::object read_resource(const json::object& result) {
     return {{"content", std::move(content)}};
 }
 
+namespace {
+
+// ", image/png, 69 bytes, kept as artifact 1", and why models are not shown an image.
+std::string kept_line(const json::value& piece, const json::value* artifact) {
+    if (!artifact || !artifact->is_int64()) return "";
+    const std::string image_type = base::string_at(piece, "image_type");
+    const std::string type = image_type.empty() ? base::string_at(piece, "mime_type") : image_type;
+    const std::string reason = base::string_at(piece, "not_shown");
+    return fmt::format("{}, {} bytes, kept as artifact {}{}", type.empty() ? "" : ", " + type,
+                       base::int_at(piece, "bytes"), artifact->get_int64() + 1,
+                       reason.empty() ? "" : ", not shown: " + reason);
+}
+
+}  // namespace
+
 std::string render(const results::Envelope& envelope) {
     const json::value result(envelope.result());
     std::string text = base::string_at(result, "text_preview");
@@ -206,12 +251,8 @@ std::string render(const results::Envelope& envelope) {
         const std::string uri = base::string_at(piece, "uri");
         const auto* artifact = base::find(piece, "artifact");
         if (uri.empty() && !(artifact && artifact->is_int64())) continue;
-        text +=
-            fmt::format("\n[{}{}{}]", base::string_at(piece, "type"), uri.empty() ? "" : " " + uri,
-                        artifact && artifact->is_int64()
-                            ? fmt::format(", {} bytes, kept as artifact {}",
-                                          base::int_at(piece, "bytes"), artifact->get_int64() + 1)
-                            : "");
+        text += fmt::format("\n[{}{}{}]", base::string_at(piece, "type"),
+                            uri.empty() ? "" : " " + uri, kept_line(piece, artifact));
     }
     const auto* artifacts = base::find(result, "artifacts");
     if (!artifacts || !artifacts->is_array()) return text;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/hash.h"
+#include "exec/results/images.h"
 #include "exec/tools/schema_check.h"
 
 namespace mcp {
@@ -60,10 +62,57 @@ TEST_F(McpOutput, WhatIsNoTextBecomesAnArtifact) {
         {"type":"resource_link","uri":"file:///b"}]})");
     EXPECT_THAT(sink.files, ElementsAre(Pair("content", "PNG"), Pair("content", "\x01\x02")));
     const std::string receipt = render(result);
-    EXPECT_THAT(receipt, HasSubstr("[image, 3 bytes, kept as artifact 1]"));
+    EXPECT_THAT(receipt, HasSubstr("[image, image/png, 3 bytes, kept as artifact 1, not shown: its "
+                                   "bytes are no PNG, JPEG, GIF or WebP image]"));
     EXPECT_THAT(receipt, HasSubstr("[resource file:///a, 2 bytes, kept as artifact 2]"));
     EXPECT_THAT(receipt, HasSubstr("[resource_link file:///b]"));
     EXPECT_THAT(receipt, HasSubstr("/kept/2"));
+}
+
+const char* const kPng =  // One pixel.
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+"
+    "M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+std::string pieces(const std::string& piece, int count) {
+    std::string list;
+    for (int i = 0; i < count; ++i) list += (i > 0 ? "," : "") + piece;
+    return R"({"content":[)" + list + "]}";
+}
+
+TEST_F(McpOutput, AnImageIsNamedByItsFileAndDigestUnderTheTypeThatItsBytesHave) {
+    const auto result = envelope(fmt::format(
+        R"({{"content":[{{"type":"image","mimeType":"image/gif","data":"{0}"}},
+            {{"type":"resource","resource":{{"uri":"file:///a","blob":"{0}"}}}},
+            {{"type":"audio","mimeType":"audio/wav","data":"UklGRg=="}}]}})",
+        kPng));
+    ASSERT_TRUE(result.ok());
+    EXPECT_EQ(sink.files.at(0).first, "image.png");
+    const auto media =
+        base::from_json<std::vector<domain::Media>>(*results::media_of(result.to_json())).value();
+    ASSERT_EQ(media.size(), 2U);
+    EXPECT_EQ(media[0],
+              (domain::Media{"image/png", "1", base::sha256_hex(sink.files[0].second), 70, 1, 1}));
+    EXPECT_EQ(media[1].file, "2");
+    EXPECT_TRUE(tools::check_schema(base::schema_of<CallResult>(), result.result()).empty());
+    const auto receipt = render(result);
+    EXPECT_THAT(receipt, HasSubstr("[image, image/png, 70 bytes, kept as artifact 1]"));
+    EXPECT_THAT(receipt,
+                HasSubstr("[resource file:///a, image/png, 70 bytes, kept as artifact 2]"));
+    EXPECT_THAT(receipt, HasSubstr("[audio, audio/wav, 4 bytes, kept as artifact 3]"));
+    EXPECT_THAT(receipt, Not(HasSubstr(kPng)));
+}
+
+TEST_F(McpOutput, AServerThatLiesOrFloodsHasItsImagesKeptAndNotShown) {
+    const auto liar = envelope(
+        R"({"content":[{"type":"image","mimeType":"image/png","data":"PGh0bWw+"}],
+            "media":[{"mime_type":"image/png","file":"x","sha256":"y","bytes":1,"width":1,"height":1}]})");
+    EXPECT_EQ(results::media_of(liar.to_json()), nullptr);
+    EXPECT_THAT(render(liar), HasSubstr("not shown: its bytes are no PNG"));
+    const auto flood = envelope(
+        pieces(fmt::format(R"({{"type":"image","mimeType":"image/png","data":"{}"}})", kPng), 60));
+    EXPECT_EQ(results::media_of(flood.to_json())->as_array().size(), results::kResultImagesMax);
+    EXPECT_EQ(sink.files.size(), 61U);
+    EXPECT_THAT(render(flood), HasSubstr("at most 8 images of one result are shown"));
 }
 
 TEST_F(McpOutput, LongTextIsCutAndKeptWhole) {

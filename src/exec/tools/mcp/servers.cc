@@ -27,7 +27,8 @@ Servers::Servers(ServersParts parts) : parts_(std::move(parts)) {
                                                     .log_file = parts_.log_of(server.name)})});
 }
 
-void Servers::start(const std::function<bool(Entry&)>& waits, base::Job done) {
+// Nobody waits for a server whose tools are offered already.
+void Servers::start(base::Job done) {
     // The last server that is waited for reports.
     const std::shared_ptr<base::Job> last(new base::Job(std::move(done)), [](base::Job* task) {
         (*task)();
@@ -36,17 +37,36 @@ void Servers::start(const std::function<bool(Entry&)>& waits, base::Job done) {
     for (auto& entry : entries_) {
         if (!entry.session->server().enabled) continue;
         entry.session->on_listed([this, &entry] { on_listed(entry); });
-        entry.session->open(
-            [this, &entry, last = waits(entry) ? last : nullptr](const base::Status& status) {
-                if (!status) return on_failed(entry, status.error().message);
-                entry.is_discovered = true;
-                entry.failure.clear();
-            });
+        if (!entry.is_offered)
+            open(entry, last);
+        else
+            parts_.loop.after(kKnownStartDelay,
+                              lifetime_.guard([this, &entry] { open(entry, nullptr); }));
+    }
+}
+
+// `last` is released when the server is ready or has failed.
+void Servers::open(Entry& entry, std::shared_ptr<base::Job> last) {
+    entry.session->open([this, &entry, last = std::move(last)](const base::Status& status) {
+        if (!status) return on_failed(entry, status.error().message);
+        entry.is_discovered = true;
+        entry.failure.clear();
+    });
+}
+
+void Servers::retry_remote() {
+    for (auto& entry : entries_) {
+        const auto& server = entry.session->server();
+        if (!server.enabled || server.url.empty() || entry.failure.empty()) continue;
+        // Until this start is over, a change counts no more: the start itself may renew a token,
+        // and a server that rejects each new token would be started for ever.
+        entry.failure.clear();
+        open(entry, nullptr);
     }
 }
 
 void Servers::discover(base::Job done) {
-    start([](const Entry&) { return true; }, std::move(done));
+    start(std::move(done));
 }
 
 void Servers::offer(tools::Registry& registry, base::Job ready) {
@@ -65,11 +85,10 @@ void Servers::offer(tools::Registry& registry, base::Job ready) {
         if (auto job = std::exchange(*once, nullptr)) job();
     };
     const auto timer = parts_.loop.after(kListWait, lifetime_.guard(report));
-    start([](const Entry& entry) { return !entry.is_offered; },
-          [this, timer, report] {
-              parts_.loop.cancel(timer);
-              report();
-          });
+    start([this, timer, report] {
+        parts_.loop.cancel(timer);
+        report();
+    });
 }
 
 void Servers::on_listed(Entry& entry) {

@@ -30,6 +30,10 @@ struct ServersParts {
 // How long a process that offers tools waits for the lists of servers that it knows none of.
 inline constexpr std::chrono::milliseconds kListWait{10'000};
 
+// When a server whose list is known is started, unless a call needs it earlier. A run that is over
+// by then, or still prepares its first request, does not share the machine with it.
+inline constexpr std::chrono::milliseconds kKnownStartDelay{300};
+
 // How long a server may take to list or expand prompts.
 inline constexpr std::chrono::milliseconds kPromptWait{30'000};
 
@@ -62,12 +66,17 @@ public:
     // and maybe before this returns.
     void discover(base::Job done);
 
-    // Starts all enabled servers in the background, and offers their tools in `registry`, by server
-    // and name: at once where an earlier process has kept the list, otherwise when the server has
-    // listed them; and anew whenever it says that they changed. `ready` comes when no list is
-    // missing that could come soon: after kListWait at the latest, and maybe before this returns.
-    // The tools call into this object; `registry` must outlive it.
+    // Starts all enabled servers in the background, those with a known list after kKnownStartDelay,
+    // and offers their tools in `registry`, by server and name: at once where an earlier process
+    // has kept the list, otherwise when the server has listed them; and anew whenever it says that
+    // they changed. `ready` comes when no list is missing that could come soon: after kListWait at
+    // the latest, and maybe before this returns. The tools call into this object; `registry` must
+    // outlive it.
     void offer(tools::Registry& registry, base::Job ready);
+
+    // Starts those remote servers again that failed: a login may be there now. What they list is
+    // offered to the next turn.
+    void retry_remote();
 
     std::vector<ServerView> views() const;
 
@@ -88,7 +97,8 @@ private:
         bool is_offered{false};  // The registry has a list of its tools.
     };
     ServerView view_of(const Entry& entry) const;
-    void start(const std::function<bool(Entry&)>& waits, base::Job done);
+    void start(base::Job done);
+    void open(Entry& entry, std::shared_ptr<base::Job> last);
     void on_listed(Entry& entry);
     void on_failed(Entry& entry, const std::string& why);
     void add_tools(Entry& entry);

@@ -318,6 +318,7 @@ private:
         .risk = domain::RiskLevel::ReadOnly,
         .category = "web",
         .repeatable = true,
+        .web_search = true,
         .input_schema = base::schema_of<WebSearchArgs>(),
         .output_schema = base::schema_of<WebSearchResult>(),
         .render = render_search};

@@ -142,6 +142,9 @@ domain::TranscriptEntry results_entry(const Facts& facts, std::int64_t round,
         json::object result{{"tool_use_id", execution.tool_use_id},
                             {"content", execution.receipt.value_or("")},
                             {"is_error", failed}};
+        if (const auto* media =
+                execution.envelope ? results::media_of(*execution.envelope) : nullptr)
+            result["media"] = *media;
         if (failed && execution.envelope)
             if (const auto* error = base::find(*execution.envelope, "error"))
                 result["error"] = *error;

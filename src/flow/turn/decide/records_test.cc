@@ -32,6 +32,21 @@ ModelReplied wordy() {
     return replied;
 }
 
+TEST(Records, TheResultsOfARoundNameTheImagesOfEachCall) {
+    const json::value media =
+        base::to_json(std::vector<domain::Media>{{"image/png", "a.png", "d", 3, 1, 1}});
+    std::vector<domain::ToolExecution> executions(2);
+    for (auto& execution : executions) execution.receipt = "seen";
+    executions[0].envelope = json::object{{"status", "success"}, {"result", {{"media", media}}}};
+    executions[1].envelope = json::object{{"status", "success"}, {"result", json::object()}};
+    const auto entry = results_entry(thinking(2), 2, executions);
+    const auto answers =
+        base::from_json<std::vector<provider::ToolAnswer>>(entry.data.at("results")).value();
+    ASSERT_EQ(answers.size(), 2U);
+    EXPECT_EQ(base::to_json(*answers[0].media), media);
+    EXPECT_FALSE(answers[1].media);
+}
+
 // contract: PROV-68
 TEST(Records, TheProviderEventIsTelemetryWithoutTextOrToolRequests) {
     const auto event = round_completed(thinking(2), wordy());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "config/credentials_lock.h"
 #include "config/keys.h"
 #include "config/models/builtin_providers.h"
 #include "config/stored.h"
@@ -265,6 +266,7 @@ base::Result<CredentialView> LocalSettings::set_credential(const std::string& pr
         return fail(ErrorCode::InvalidInput,
                     "a credential is one line of text, at most {} bytes; nothing was stored",
                     kMaterialBytesMax);
+    const auto lock = TRY(config::lock_credentials(parts_.home));
     config::CredentialsFile file = TRY(config::read_credentials(parts_.home));
     file.profiles[name] = {.kind = config::kind_text(*known), .material = material};
     TRY(config::write_credentials(parts_.home, file));
@@ -280,6 +282,7 @@ base::Result<std::vector<CredentialView>> LocalSettings::credentials() {
 
 base::Result<CredentialView> LocalSettings::remove_credential(const std::string& profile) {
     const std::string name = TRY(profile_name(profile));
+    const auto lock = TRY(config::lock_credentials(parts_.home));
     config::CredentialsFile file = TRY(config::read_credentials(parts_.home));
     const auto found = file.profiles.find(name);
     if (found == file.profiles.end()) return CredentialView{name, "unknown", false};

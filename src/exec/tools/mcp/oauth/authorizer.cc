@@ -11,7 +11,7 @@ using base::fail;
 
 // What is in the file, and the lock where it was to be had.
 struct Found {
-    std::optional<GrantLock> lock;
+    std::optional<config::CredentialsLock> lock;
     std::optional<Grant> grant;
 };
 
@@ -19,7 +19,7 @@ base::Result<Found> find(const std::filesystem::path& home, const std::string& s
                          bool is_locked) {
     Found found;
     if (is_locked) {
-        found.lock = TRY(lock_grants(home));
+        found.lock = TRY(config::try_lock_credentials(home));
         if (!found.lock) return found;
     }
     found.grant = TRY(load_grant(home, server));
@@ -33,7 +33,7 @@ struct Authorizer::Asked {
     std::string rejected;
     Done done;
     int tries{0};
-    std::optional<GrantLock> lock{};
+    std::optional<config::CredentialsLock> lock{};
     std::shared_ptr<provider::Exchange> exchange{};
 
     void settle(base::Result<std::string> token) {
@@ -73,10 +73,11 @@ void Authorizer::lock(const std::shared_ptr<Asked>& asked) {
         [this, asked](base::Result<Found> found) {
             if (!found) return asked->settle(std::unexpected(found.error()));
             if (!found->lock) {
-                if (++asked->tries > kGrantLockTries)
+                if (++asked->tries > config::kCredentialsLockTries)
                     return asked->settle(
                         fail(ErrorCode::Unavailable, "another process is renewing the login"));
-                http_.loop().after(kGrantLockStep, lifetime_.guard([this, asked] { lock(asked); }));
+                http_.loop().after(config::kCredentialsLockStep,
+                                   lifetime_.guard([this, asked] { lock(asked); }));
                 return;
             }
             asked->lock = std::move(found->lock);

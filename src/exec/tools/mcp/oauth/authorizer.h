@@ -8,14 +8,11 @@
 
 #include "base/os/lifetime.h"
 #include "base/time.h"
+#include "config/credentials_lock.h"
 #include "config/sections/mcp.h"
 #include "exec/tools/mcp/oauth/grant.h"
 
 namespace mcp {
-
-// How long one process waits for another that renews a token.
-inline constexpr std::chrono::milliseconds kGrantLockStep{100};
-inline constexpr int kGrantLockTries = 600;
 
 // Used on the loop only.
 class Authorizer {

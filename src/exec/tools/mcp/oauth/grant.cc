@@ -1,8 +1,5 @@
 #include "exec/tools/mcp/oauth/grant.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <algorithm>
 
 #include "base/plain_text.h"
@@ -51,14 +48,6 @@ bool is_stale(const Grant& grant, base::Time now) {
 
 std::string grant_profile(const std::string& server) {
     return "mcp:" + server;
-}
-
-base::Result<std::optional<GrantLock>> lock_grants(const std::filesystem::path& home) {
-    const auto path = home / "credentials.lock";
-    GrantLock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!lock) return base::fail_errno("open " + path.string());
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return std::optional<GrantLock>{};
-    return std::optional(std::move(lock));
 }
 
 base::Result<std::optional<Grant>> load_grant(const std::filesystem::path& home,

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "base/os/files.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "base/typed.h"
 #include "provider/http/http_client.h"
@@ -46,11 +46,6 @@ bool is_stale(const Grant& grant, base::Time now);
 
 // The profile of a server in credentials.json.
 std::string grant_profile(const std::string& server);
-
-// Holds the logins of a home: one process at a time renews a token that is good for once.
-using GrantLock = base::Fd;
-// Nothing while another process has it. Blocks for a moment only.
-base::Result<std::optional<GrantLock>> lock_grants(const std::filesystem::path& home);
 
 // Nothing when there is no login. Its tokens are kept out of everything that is written from now
 // on.

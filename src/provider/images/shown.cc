@@ -1,0 +1,61 @@
+#include "provider/images/shown.h"
+
+#include <fmt/format.h>
+
+namespace provider {
+namespace {
+
+struct Sum {
+    std::int64_t count{0};
+    std::int64_t bytes{0};
+
+    void add(const ToolAnswer& answer, std::int64_t sign) {
+        for (const auto& image : *answer.media) {
+            count += sign;
+            bytes += sign * image.bytes;
+        }
+    }
+    bool is_above(std::int64_t part) const {
+        return count > kRequestImagesMax / part || bytes > kRequestImageBytesMax / part;
+    }
+};
+
+}  // namespace
+
+std::vector<ToolAnswer*> answers_with_media(Request& request) {
+    std::vector<ToolAnswer*> list;
+    for (auto* turns : {&request.history, &request.conversation})
+        for (auto& turn : *turns)
+            if (auto* results = std::get_if<ToolResultsTurn>(&turn))
+                for (auto& answer : results->results)
+                    if (answer.media && !answer.media->empty()) list.push_back(&answer);
+    return list;
+}
+
+void bound_media(Request& request) {
+    const auto answers = answers_with_media(request);
+    std::size_t first = 0;  // That keeps its images.
+    Sum sum;
+    for (std::size_t at = 0; at < answers.size(); ++at) {
+        sum.add(*answers[at], 1);
+        if (!sum.is_above(1)) continue;
+        while (first < at && sum.is_above(2)) sum.add(*answers[first++], -1);
+        if (sum.is_above(1)) sum.add(*answers[first++], -1);  // One answer alone is too much.
+    }
+    for (std::size_t at = 0; at < first; ++at) answers[at]->media.reset();
+}
+
+std::vector<ShownImage> shown_images(const Request& request, const ToolAnswer& answer) {
+    std::vector<ShownImage> list;
+    if (!answer.media) return list;
+    for (const auto& image : *answer.media)
+        if (const auto found = request.images.find(image.sha256); found != request.images.end())
+            list.push_back({image.mime_type, *found->second});
+    return list;
+}
+
+std::string data_uri(const ShownImage& image) {
+    return fmt::format("data:{};base64,{}", image.mime_type, image.base64);
+}
+
+}  // namespace provider
