@@ -116,11 +116,11 @@ TEST(Compaction, AShortenedResultNamesItsFilesWhetherTheyChangedAgainAndItsHandl
     second.result->effects = {.modified = {{"a.cc", {}, "e1", "e2"}}};
     const auto last = last_changes({second, first});
     EXPECT_EQ(result_receipt(first, last),
-              "patched [new.txt created, unchanged since] "
+              "patched [new.txt created, no tool changed it since] "
               "[a.cc changed to sha256-01234, changed again since] "
-              "[old.txt deleted, unchanged since] [tool_result:c1]");
+              "[old.txt deleted, no tool changed it since] [tool_result:c1]");
     EXPECT_EQ(result_receipt(second, last),
-              "patched [a.cc changed to e2, unchanged since] [tool_result:c2]");
+              "patched [a.cc changed to e2, no tool changed it since] [tool_result:c2]");
     first.result->effects.created.assign(9, {"many.txt"});
     EXPECT_THAT(result_receipt(first, last), HasSubstr("[and 7 more files] [tool_result:c1]"));
     first.result->effects.observed = false;

@@ -275,7 +275,7 @@ std::string result_receipt(const domain::ToolExecution& execution,
         const bool is_last = last == last_changes.end() || last->second == execution.call.call_id;
         text += fmt::format(" [{} {}{}{}]", line_of(path, kArgumentChars), what,
                             etag.substr(0, kEtagChars),
-                            is_last ? ", unchanged since" : ", changed again since");
+                            is_last ? ", no tool changed it since" : ", changed again since");
     };
     if (execution.result && execution.result->effects.observed) {
         const auto& effects = execution.result->effects;
