@@ -103,6 +103,7 @@ private:
     void catch_up(const Transfer& transfer) {
         if (connected_ || transfer.status() != 200) return;
         connected_ = true;
+        if (calls_.connected) calls_.connected();
         const std::int64_t newest = followed_.newest ? followed_.newest(client_) : 0;
         if (newest > 0) calls_.changed(newest);
     }
