@@ -76,7 +76,8 @@ TEST_F(ConsoleStart, ListsTheModelsAndSetsOne) {
     EXPECT_TRUE(tmux.shows("> ")) << tmux.screen();
     tmux.key("Enter");
     EXPECT_TRUE(tmux.shows("The agent asks anthropic/")) << tmux.screen();
-    const std::string own = base::string_at(world.json_of({"status"}).at("model"), "override_model");
+    const std::string own =
+        base::string_at(world.json_of({"status"}).at("model"), "override_model");
     EXPECT_TRUE(own.starts_with("anthropic/")) << own;
     tmux.type("/model");
     tmux.key("Enter");

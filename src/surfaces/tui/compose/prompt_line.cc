@@ -59,7 +59,8 @@ base::Result<std::map<std::string, std::string>> take_arguments(std::string_view
 std::string about(const service::McpPrompt& prompt) {
     std::string names;
     for (const auto& argument : prompt.arguments)
-        names += (argument.required ? "" : "[") + argument.name + (argument.required ? "= " : "=] ");
+        names +=
+            (argument.required ? "" : "[") + argument.name + (argument.required ? "= " : "=] ");
     return base::ellipsize(base::collapse_whitespace(names + " " + prompt.description),
                            kNoteCharsMax);
 }
@@ -83,8 +84,8 @@ base::Result<service::McpPromptRequest> read_prompt_line(std::string_view line) 
                     "/{0}",
                     kPromptWord);
     const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
-    const std::string_view word = line.substr(0, end).substr(
-        std::min(kPromptWord.size(), line.substr(0, end).size()));
+    const std::string_view word =
+        line.substr(0, end).substr(std::min(kPromptWord.size(), line.substr(0, end).size()));
     const std::size_t colon = word.find(':');
     if (colon == word.npos || colon == 0 || colon + 1 == word.size())
         return fail(ErrorCode::InvalidInput, "Usage: {}<server>:<prompt> [name=value ...]",
@@ -123,12 +124,11 @@ std::vector<Offer> argument_offers(const service::McpPrompt& prompt, const std::
     if (!before || last.contains('=')) return offers;
     for (const auto& argument : prompt.arguments)
         if (argument.name.starts_with(last) && !before->contains(argument.name))
-            offers.push_back(
-                {.text = typed.substr(0, begin) + argument.name + "=",
-                 .note = base::ellipsize(
-                     base::collapse_whitespace((argument.required ? "needed  " : "") +
-                                               argument.description),
-                     kNoteCharsMax)});
+            offers.push_back({.text = typed.substr(0, begin) + argument.name + "=",
+                              .note = base::ellipsize(
+                                  base::collapse_whitespace((argument.required ? "needed  " : "") +
+                                                            argument.description),
+                                  kNoteCharsMax)});
     return offers;
 }
 

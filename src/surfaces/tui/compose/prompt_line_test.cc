@@ -33,10 +33,9 @@ TEST(PromptLine, HasAServerAPromptAndNamedValues) {
         read_prompt_line(R"(/mcp:s:a:b  issue=12 title="two \"words\" \\" url=http://x/?a=b e= )")
             .value();
     EXPECT_EQ(full.name, "a:b");
-    EXPECT_THAT(full.arguments,
-                ElementsAre(testing::Pair("e", ""), testing::Pair("issue", "12"),
-                            testing::Pair("title", R"(two "words" \)"),
-                            testing::Pair("url", "http://x/?a=b")));
+    EXPECT_THAT(full.arguments, ElementsAre(testing::Pair("e", ""), testing::Pair("issue", "12"),
+                                            testing::Pair("title", R"(two "words" \)"),
+                                            testing::Pair("url", "http://x/?a=b")));
 }
 
 TEST(PromptLine, ARefusalSaysHowItIsWritten) {
@@ -64,9 +63,8 @@ TEST(PromptLine, OffersPromptsAndTheArgumentsThatAreLeft) {
     EXPECT_THAT(prompt_offers(prompts, "/mcp:t"), IsEmpty());
     EXPECT_EQ(find_prompt(prompts, "/mcp:s:triage"), prompts.data());
     EXPECT_EQ(find_prompt(prompts, "/mcp:s:tri"), nullptr);
-    EXPECT_THAT(argument_offers(kPrompt, ""),
-                ElementsAre(Offer{"issue=", "needed its number"}, Offer{"label=", ""},
-                            Offer{"lane=", ""}));
+    EXPECT_THAT(argument_offers(kPrompt, ""), ElementsAre(Offer{"issue=", "needed its number"},
+                                                          Offer{"label=", ""}, Offer{"lane=", ""}));
     EXPECT_THAT(argument_offers(kPrompt, "issue=12 l"),
                 ElementsAre(Offer{"issue=12 label=", ""}, Offer{"issue=12 lane=", ""}));
     EXPECT_THAT(argument_offers(kPrompt, "label=\"a is"), IsEmpty()) << "inside of a value";

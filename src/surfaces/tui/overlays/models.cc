@@ -19,9 +19,7 @@ struct Known {
 
 class ModelsOverlay final : public ListOverlay {
 public:
-    explicit ModelsOverlay(Desk& desk) : ListOverlay(desk, "Model") {
-        picker().allow_filter(true);
-    }
+    explicit ModelsOverlay(Desk& desk) : ListOverlay(desk, "Model") { picker().allow_filter(true); }
 
     std::string hint() const override {
         return "↑↓ choose · type to filter · Enter sets it from the next turn on";
@@ -50,8 +48,7 @@ protected:
                             "own. It is set with holon config set model.default.",
                             text_at("runtime_default_model")),
                 columns);
-        const auto found =
-            std::ranges::find(known_.models, id, &service::ModelAvailability::model);
+        const auto found = std::ranges::find(known_.models, id, &service::ModelAvailability::model);
         if (found == known_.models.end())
             return text_lines("It is not in the catalogue.", columns, show::Face::Dim);
         auto lines = text_lines(
@@ -73,9 +70,7 @@ protected:
     }
 
 private:
-    std::string text_at(std::string_view name) const {
-        return base::string_at(known_.state, name);
-    }
+    std::string text_at(std::string_view name) const { return base::string_at(known_.state, name); }
     static void add(std::vector<show::Line>& lines, const std::string& text, std::size_t columns) {
         std::ranges::move(text_lines(text, columns), std::back_inserter(lines));
     }

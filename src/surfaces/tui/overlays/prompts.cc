@@ -37,11 +37,10 @@ protected:
         if (prompt == nullptr) return {};
         auto lines = text_lines(prompt->description, columns);
         for (const auto& argument : prompt->arguments) {
-            lines.push_back(
-                show::fitted(faced(base::printable(argument.name) + "=" +
-                                       (argument.required ? "  (needed)" : ""),
-                                   show::Face::Accent),
-                             columns));
+            lines.push_back(show::fitted(faced(base::printable(argument.name) + "=" +
+                                                   (argument.required ? "  (needed)" : ""),
+                                               show::Face::Accent),
+                                         columns));
             std::ranges::move(text_lines(argument.description, columns, show::Face::Dim, 2),
                               std::back_inserter(lines));
         }

@@ -38,8 +38,7 @@ void read_choices(Field& field, const json::value& property) {
     if (const auto* values = list_at(property, "enum"))
         for (std::size_t i = 0; i < values->size(); ++i)
             if (const auto* text = (*values)[i].if_string()) {
-                const auto* name =
-                    names && i < names->size() ? (*names)[i].if_string() : nullptr;
+                const auto* name = names && i < names->size() ? (*names)[i].if_string() : nullptr;
                 add_choice(field, std::string(*text),
                            name ? std::string_view(*name) : std::string_view());
             }
@@ -72,8 +71,8 @@ std::string list_text(const json::value& value) {
 void preset(Field& field, const json::value& value) {
     if (field.kind == Field::Kind::Choice) {
         const auto* text = value.if_string();
-        const auto found = text ? std::ranges::find(field.values, std::string_view(*text))
-                                : field.values.end();
+        const auto found =
+            text ? std::ranges::find(field.values, std::string_view(*text)) : field.values.end();
         if (found != field.values.end())
             field.chosen = static_cast<std::size_t>(found - field.values.begin());
     } else if (field.kind == Field::Kind::YesNo) {
@@ -211,11 +210,10 @@ std::vector<Field> fields_of(const json::object& schema) {
             fields.push_back(field_of(std::string(property.key()), property.value()));
     if (const auto* required = list_at(whole, "required"))
         for (auto& field : fields)
-            field.is_required = std::ranges::any_of(
-                *required, [&](const json::value& name) {
-                    const auto* text = name.if_string();
-                    return text && std::string_view(*text) == field.name;
-                });
+            field.is_required = std::ranges::any_of(*required, [&](const json::value& name) {
+                const auto* text = name.if_string();
+                return text && std::string_view(*text) == field.name;
+            });
     return fields;
 }
 

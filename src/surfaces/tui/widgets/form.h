@@ -1,5 +1,5 @@
-// A few values for the operator to fill in, from a flat JSON Schema. Names, descriptions and choices
-// are untrusted text. Pure.
+// A few values for the operator to fill in, from a flat JSON Schema. Names, descriptions and
+// choices are untrusted text. Pure.
 #pragma once
 
 #include <optional>
@@ -41,8 +41,8 @@ struct Field {
 // out.
 std::vector<Field> fields_of(const json::object& schema);
 
-// Keys: Up, Down and Tab go from field to field; Left, Right and the space bar choose; Enter goes on
-// to the next field, and behind the last one the form is finished.
+// Keys: Up, Down and Tab go from field to field; Left, Right and the space bar choose; Enter goes
+// on to the next field, and behind the last one the form is finished.
 class Form {
 public:
     explicit Form(std::vector<Field> fields) : fields_(std::move(fields)) {}
