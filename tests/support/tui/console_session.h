@@ -150,7 +150,7 @@ public:
             return base::fail(base::ErrorCode::InvalidInput, "the server wants an issue");
         return service::McpPromptText{.server = request.server,
                                       .name = request.name,
-                                      .text = "Sort issue " + issue->second + ".",
+                                      .text = prefix_ + "Sort issue " + issue->second + ".",
                                       .left_out = {}};
     }
 
@@ -158,6 +158,10 @@ public:
     void ask(Question... questions) {
         const std::lock_guard lock(mutex_);
         questions_ = {std::move(questions)...};
+    }
+    void say_first(std::string prefix) {
+        const std::lock_guard lock(mutex_);
+        prefix_ = std::move(prefix);
     }
     void be_slow(bool is_slow) {
         {
@@ -175,6 +179,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     bool is_slow_{false};
+    std::string prefix_;
     std::vector<service::McpQuestion> questions_;
     std::vector<std::string> answers_;
 };

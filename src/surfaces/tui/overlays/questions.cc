@@ -29,7 +29,9 @@ public:
 
     std::string title() const override { return "Question"; }
     std::string hint() const override {
-        return form_.is_empty() ? "Enter accepts" : "↑↓ field · ←→ choose · Enter goes on, then answers";
+        if (question_.url) return "Enter accepts · y copies the address";
+        return form_.is_empty() ? "Enter accepts"
+                                : "↑↓ field · ←→ choose · Enter goes on, then answers";
     }
     std::string escape_hint() const override { return "Esc goes back"; }
 
@@ -60,8 +62,12 @@ public:
         }
         if (key.name == KeyName::PageUp || key.name == KeyName::PageDown) {
             is_scrolled_ = true;
-            top_ = key.name == KeyName::PageDown ? top_ + rows_ / 2
-                                                 : top_ - std::min(top_, rows_ / 2);
+            top_ =
+                key.name == KeyName::PageDown ? top_ + rows_ / 2 : top_ - std::min(top_, rows_ / 2);
+            return true;
+        }
+        if (question_.url && key.name == KeyName::Character && key.text == "y") {
+            desk_.copy(*question_.url);
             return true;
         }
         is_scrolled_ = false;

@@ -77,14 +77,13 @@ protected:
                 .server = "s",
                 .mode = "form",
                 .message = "Who are \x1b[2Jyou?",
-                .schema = json::object{
-                    {"type", "object"},
-                    {"properties",
-                     {{"name", {{"type", "string"}}},
-                      {"age", {{"type", "integer"}, {"default", 30}}},
-                      {"tall", {{"type", "boolean"}}},
-                      {"size", {{"type", "string"}, {"enum", {"S", "M"}}}}}},
-                    {"required", {"name"}}}};
+                .schema = json::object{{"type", "object"},
+                                       {"properties",
+                                        {{"name", {{"type", "string"}}},
+                                         {"age", {{"type", "integer"}, {"default", 30}}},
+                                         {"tall", {{"type", "boolean"}}},
+                                         {"size", {{"type", "string"}, {"enum", {"S", "M"}}}}}},
+                                       {"required", {"name"}}}};
     }
 };
 
@@ -162,6 +161,8 @@ TEST_F(AskedSession, AnAddressIsShownWholeAndAQuestionMayBeDeclined) {
     std::erase_if(shown, [](char c) { return c == '\n' || c == ' '; });
     EXPECT_TRUE(shown.contains(address)) << text();
     EXPECT_TRUE(text().contains("holon does not open it")) << text();
+    type("y");
+    EXPECT_EQ(session->take_bytes(), clipboard_bytes(address));
     press(KeyName::Escape);
     EXPECT_TRUE(until([&] { return text().contains("n declines"); })) << text();
     type("n");
@@ -215,6 +216,18 @@ TEST_F(AskedSession, APromptIsPutIntoTheComposerAndNeverSentUnread) {
     clock.advance(kReadFirst);
     press(KeyName::Enter);
     EXPECT_TRUE(until([&] { return has_asked("prompt Sort issue 12."); }));
+}
+
+TEST_F(AskedSession, ATextOfAServerIsNoCommandAndIsShownFromItsBeginning) {
+    mcp.say_first("/quit\n" + std::string(100, '\n'));
+    run("/mcp:s:triage issue=1");
+    EXPECT_TRUE(until([&] { return text().contains("nobody has read"); })) << text();
+    EXPECT_TRUE(text().contains("> //quit")) << text();
+    EXPECT_TRUE(text().contains("102 lines")) << text();
+    clock.advance(kReadFirst);
+    press(KeyName::Enter);
+    EXPECT_EQ(session->take_request(), Request::None);
+    EXPECT_TRUE(until([&] { return service.asked().back().starts_with("prompt /quit\n"); }));
 }
 
 TEST_F(AskedSession, ASlowServerKeepsNobodyFromTyping) {

@@ -153,13 +153,15 @@ std::vector<show::Line> Session::overlay_lines(std::size_t rows) {
     append(title, dim(" " + base::printable(view_.agent_id)));
     lines.push_back(show::fitted(title, size_.columns));
     add(lines, overlay_->view(size_.columns, rows > kFrameRows ? rows - kFrameRows : 1));
-    lines.push_back(
-        show::fitted(dim(overlay_->hint() + " · " + overlay_->escape_hint()), size_.columns));
-    lines.push_back(note_.empty()
-                        ? show::Line{}
-                        : show::fitted(faced(base::printable(base::collapse_whitespace(note_)),
-                                             show::Face::Warning),
-                                       size_.columns));
+    // Where the keys need two lines and nothing else is to be said, they have both.
+    const show::Line keys = dim(overlay_->hint() + " · " + overlay_->escape_hint());
+    auto parts = show::wrapped(keys, size_.columns);
+    const bool is_long = parts.size() > 1 && note_.empty();
+    lines.push_back(is_long ? std::move(parts[0]) : show::fitted(keys, size_.columns));
+    lines.push_back(is_long ? show::fitted(parts[1], size_.columns)
+                            : show::fitted(faced(base::printable(base::collapse_whitespace(note_)),
+                                                 show::Face::Warning),
+                                           size_.columns));
     return lines;
 }
 

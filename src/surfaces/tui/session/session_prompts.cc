@@ -15,8 +15,8 @@ void Session::run_prompt(const std::string& line) {
         if (const auto* argument = missing_argument(*prompt, *request))
             return ask_argument(line, *prompt, *argument);
     composer_.taken();
-    note(fmt::format("Asking the MCP server {} for the text of {}", request->server,
-                     request->name));
+    note(
+        fmt::format("Asking the MCP server {} for the text of {}", request->server, request->name));
     slow_.run(
         shared_from_this(),
         [this, request = std::move(*request)] { return parts_.mcp->expand(request); },
@@ -42,26 +42,36 @@ void Session::show_expanded(const std::string& line,
         return note(expanded.error().message);
     }
     if (base::trim(expanded->text).empty())
-        return note(fmt::format("The MCP server {} has no text for {}", expanded->server,
-                                expanded->name));
+        return note(
+            fmt::format("The MCP server {} has no text for {}", expanded->server, expanded->name));
     expanded_ = std::move(*expanded);
     if (!composer_.is_empty())
-        return note(fmt::format("The text of {} is ready; it comes when your draft is sent or "
-                                "cleared",
-                                expanded_->name));
+        return note(
+            fmt::format("The text of {} is ready; it comes when your draft is sent or "
+                        "cleared",
+                        expanded_->name));
     place_expanded();
 }
 
 void Session::place_expanded() {
     if (!expanded_ || !composer_.is_empty()) return;
-    composer_.set_draft(expanded_->text);
+    // A server's text is a message and never a command of the console: //x sends /x.
+    const std::string& text = expanded_->text;
+    composer_.set_draft(text.starts_with('/') ? "/" + text : text);
+    composer_.on_key({.name = KeyName::Home, .ctrl = true});  // It is read from its beginning.
     expanded_at_ = parts_.clock.now();
     std::string left_out;
     for (const auto& kind : expanded_->left_out)
         left_out += (left_out.empty() ? " Left out: " : ", ") + kind;
-    note(fmt::format("Text of the MCP server {}, which nobody has read: check it, then Enter sends "
-                     "it as yours.{}",
-                     expanded_->server, left_out));
+    const auto lines = base::split_lines(text).size();
+    if (lines > kComposerRowsMax || text.size() > kComposerRowsMax * size_.columns)
+        left_out +=
+            fmt::format(" It is long ({}): Down shows more, Ctrl+G opens it in your editor.",
+                        base::counted(static_cast<std::int64_t>(lines), "line"));
+    note(
+        fmt::format("Text of the MCP server {}, which nobody has read: check it, then Enter sends "
+                    "it as yours.{}",
+                    expanded_->server, left_out));
     expanded_.reset();
 }
 
