@@ -41,7 +41,8 @@ public:
     }
 
     void load() override {
-        call([&desk = desk_, now = desk_.clock.now()] { return read(desk.plans, desk.mcp, now); },
+        call([&plans = desk_.plans, mcp = desk_.mcp,
+              now = desk_.clock.now()] { return read(plans, mcp, now); },
              [this](const Waiting& waiting) {
                  if (waiting.fault) desk_.note(waiting.fault->message);
                  show(waiting);

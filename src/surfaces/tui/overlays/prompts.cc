@@ -48,10 +48,8 @@ protected:
     }
     bool on_row_key(const Key& key, const std::string& id) override {
         if (key.name != KeyName::Enter) return false;
-        const std::string word = id + " ";  // The overlay ends with the next call.
-        const auto& desk = desk_;
-        desk.close();
-        desk.set_draft(word);
+        desk_.close();  // The session holds the overlay until the key is handled.
+        desk_.set_draft(id + " ");
         return true;
     }
 

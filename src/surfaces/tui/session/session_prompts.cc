@@ -58,16 +58,17 @@ void Session::place_expanded() {
     // A server's text is a message and never a command of the console: //x sends /x.
     const std::string& text = expanded_->text;
     composer_.set_draft(text.starts_with('/') ? "/" + text : text);
-    composer_.on_key({.name = KeyName::Home, .ctrl = true});  // It is read from its beginning.
     expanded_at_ = parts_.clock.now();
     std::string left_out;
     for (const auto& kind : expanded_->left_out)
         left_out += (left_out.empty() ? " Left out: " : ", ") + kind;
     const auto lines = base::split_lines(text).size();
-    if (lines > kComposerRowsMax || text.size() > kComposerRowsMax * size_.columns)
+    if (lines > kComposerRowsMax || text.size() > kComposerRowsMax * size_.columns) {
+        composer_.on_key({.name = KeyName::Home, .ctrl = true});  // It is read from its beginning.
         left_out +=
             fmt::format(" It is long ({}): Down shows more, Ctrl+G opens it in your editor.",
                         base::counted(static_cast<std::int64_t>(lines), "line"));
+    }
     note(
         fmt::format("Text of the MCP server {}, which nobody has read: check it, then Enter sends "
                     "it as yours.{}",
