@@ -171,7 +171,7 @@ std::shared_ptr<Overlay> agents_overlay(Desk& desk, std::vector<json::object> ch
     return std::make_shared<AgentsOverlay>(desk, std::move(children));
 }
 
-std::shared_ptr<Overlay> agent_picker_overlay(Desk& desk, std::vector<json::object> entries,
+std::shared_ptr<Overlay> agent_picker_overlay(Desk& desk, const std::vector<json::object>& entries,
                                               std::string default_agent) {
     return std::make_shared<AgentsOverlay>(desk, entries, std::move(default_agent));
 }

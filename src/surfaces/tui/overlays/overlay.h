@@ -97,7 +97,7 @@ std::vector<service::McpQuestion> waiting_questions(service::McpLive* mcp);
 std::shared_ptr<Overlay> help_overlay(Desk& desk);
 std::shared_ptr<Overlay> agents_overlay(Desk& desk, std::vector<json::object> children);
 // At the start, to choose from: `entries` is the list so far, and Escape takes `default_agent`.
-std::shared_ptr<Overlay> agent_picker_overlay(Desk& desk, std::vector<json::object> entries,
+std::shared_ptr<Overlay> agent_picker_overlay(Desk& desk, const std::vector<json::object>& entries,
                                               std::string default_agent);
 std::shared_ptr<Overlay> transcript_overlay(Desk& desk, const std::string& search);
 std::shared_ptr<Overlay> tasks_overlay(Desk& desk, std::vector<domain::Task> recent);
