@@ -233,8 +233,8 @@ base::Result<std::vector<json::object>> LocalReads::agent_list(const AgentsQuery
                 facts ? identity::agent_list_entry(*facts, parts_.models)
                       : identity::unreadable_list_entry(id, facts.error().message, parts_.models));
             if (!facts || !facts->statistics.last_brief_at) continue;
-            if (auto text = last_brief(tx, id); !text.empty())
-                list.back()["last_brief"] = std::move(text);
+            if (const auto text = last_brief(tx, id); !text.empty())
+                list.back()["last_brief"] = text;
         }
         return {};
     }));
