@@ -142,8 +142,7 @@ std::shared_ptr<void> follow(const Address& address, Followed followed, WatchCal
 
 std::shared_ptr<void> follow(const Address& address, const std::string& agent, WatchCalls calls) {
     const std::string path = "/agents/" + base::percent_encoded(agent);
-    const std::string stream =
-        path + (calls.delta ? "/events/stream?deltas=true" : "/events/stream");
+    std::string stream = path + (calls.delta ? "/events/stream?deltas=true" : "/events/stream");
     return follow(address,
                   Followed{.stream_path = [stream] { return stream; },
                            .seq_member = "event_seq",
