@@ -222,6 +222,7 @@ public:
     ~RealRuntime() override {
         // Work in the background and in the store's writer uses parts that are destroyed before the
         // store and the loop are.
+        mcp_questions_.on_change = nullptr;  // Servers that end later have nobody to tell.
         loop_.finish_offloaded();
         late_plans_.release();
     }
@@ -609,6 +610,9 @@ private:
             .fetch = fetch_of(config_),
             .github_api = config_.github_api,
             .clean_worktree = clean_worktree()});
+        mcp_questions_.on_change = [this](const std::string& server) {
+            service_->announce({.kind = service::DeltaKind::Question, .text = server});
+        };
     }
 
     void build_plans() {
@@ -642,9 +646,9 @@ private:
     }
 
     // In the order in which they are made; destroyed in reverse, while the loop does not run and no
-    // client calls. A part uses only those before it. There are two exceptions: the gate and a tool
-    // reach service_, on a client's call or from the loop only, and late_plans_ stands for
-    // agent_plans_.
+    // client calls. A part uses only those before it. There are two exceptions: the gate, a tool
+    // and mcp_questions_ reach service_, on a client's call or from the loop only, and late_plans_
+    // stands for agent_plans_.
     config::Config config_;
     std::chrono::milliseconds patience_;
     base::SystemClock clock_;

@@ -156,15 +156,17 @@ BOOST_DESCRIBE_STRUCT(RunResponse, (),
                        provider_attempt_timeline, model_rounds, tool_calls, shell_commands,
                        exec_command_items, batched_exec_command_items))
 
-enum class DeltaKind { Text, Output, Retry };
-BOOST_DESCRIBE_ENUM(DeltaKind, Text, Output, Retry)
+enum class DeltaKind { Text, Output, Retry, Question };
+BOOST_DESCRIBE_ENUM(DeltaKind, Text, Output, Retry, Question)
 
 // What an agent is doing right now, for people to watch. Never stored; the committed events that
 // follow are the truth.
 struct Delta {
     DeltaKind kind{DeltaKind::Text};
     // Text: a piece of the model's, as it streams in. Output: the newest line of the call under
-    // way. Retry: why the request failed; text that came before is void.
+    // way. Retry: why the request failed; text that came before is void. Question: the MCP server
+    // that asks the operator something now; empty when others wait than before. Those who watch
+    // any agent receive it, for servers ask on behalf of all; mcp.h has the questions.
     std::string text;
     std::optional<std::string> tool_name{};  // Of Output.
     // Of Retry: the model that failed and the one that is asked next, which try it was, and how

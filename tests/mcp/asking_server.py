@@ -2,12 +2,14 @@
 """An MCP server over stdio that asks the operator, and offers prompts. Usage: asking_server.py MODE
 
 MODE: session (2025-11-25, asks by requests of its own), stateless (2026-07-28, asks by results that want more
-input), mute (lists no prompts when it is asked), silent (never asks).
+input), mute (lists no prompts when it is asked), hanging (never answers when it is asked for
+prompts), silent (never asks).
 Tools: form, url, nested (a form that is not flat), flood (asks 20 times at once), sample, endless (always wants more
 input). Each says what it was answered.
 """
 import json
 import sys
+import threading
 
 MODE = sys.argv[1]
 STATELESS = "2026-07-28"
@@ -74,6 +76,8 @@ def on_request(method, params):
     if method == "tools/list":
         return {"resultType": "complete",
                 "tools": [{"name": name, "description": name, "inputSchema": NONE} for name in TOOLS]}
+    if method.startswith("prompts/") and MODE == "hanging":
+        threading.Event().wait()
     if method == "prompts/list" and MODE != "mute":
         return {"resultType": "complete", "prompts": PROMPTS}
     if method == "prompts/get":

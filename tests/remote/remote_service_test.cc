@@ -402,6 +402,16 @@ TEST_P(RemoteTest, DeltasReachTheOneWhoWatchesThem) {
     }));
 }
 
+// Deltas are not stored, so one who connects has to load what waits.
+TEST_P(RemoteTest, QuestionsMayHaveChangedBeforeAConnection) {
+    auto there = remote();
+    std::atomic<int> notices{0};
+    const auto token = there.watch_deltas("main", [&](const Delta& delta) {
+        if (delta == Delta{.kind = DeltaKind::Question, .text = ""}) ++notices;
+    });
+    EXPECT_TRUE(test_support::eventually([&] { return notices == 1; }));
+}
+
 TEST(Reconnect, WaitsLongerEachTimeUpToABound) {
     auto wait = kReconnectFirst;
     for (int i = 0; i < 20; ++i) wait = next_reconnect(wait);

@@ -189,6 +189,8 @@ json::object agent_list_entry(const AgentFacts& facts, const ModelFacts& models)
                        {"pending", facts.pending},
                        {"model", std::move(model)}};
     if (facts.open_attempt) entry["current_run_id"] = facts.open_attempt->run_id.value;
+    if (facts.statistics.last_brief_at)
+        entry["last_brief_at"] = base::to_text(*facts.statistics.last_brief_at);
     if (const auto closure = decide_closure(facts); closure.waiting_reason)
         entry["waiting_reason"] = base::enum_name(*closure.waiting_reason);
     if (agent.active_workspace_entry) {

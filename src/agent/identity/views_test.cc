@@ -289,6 +289,7 @@ TEST(AgentViews, TheListLeavesOutTheDetailsOfAWorktree) {
     facts.agent.active_workspace_entry->projection_metadata = domain::ProjectionMetadata{
         .worktree_session = domain::WorktreeSession{.worktree_branch = "holon/x"}};
     const json::object entry = agent_list_entry(facts, {});
+    EXPECT_EQ(entry.at("last_brief_at"), "2031-01-01T02:13:20.000000Z");
     const auto& place = entry.at("active_workspace_entry").as_object();
     EXPECT_EQ(place.at("workspace_id"), json::value("ws-1"));
     EXPECT_FALSE(place.contains("projection_metadata"));

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "config/sections/server.h"
 #include "service/daemon/route.h"
+#include "service/remote/remote_mcp.h"
 #include "service/remote/remote_plans.h"
 #include "service/remote/remote_service.h"
 #include "surfaces/tui/console.h"
@@ -57,6 +58,16 @@ base::Result<Reached> reach_here(const config::Config& config, const cli::Invoca
     return reached;
 }
 
+// As the runtime sees them: its configuration may be another one than ours.
+base::Result<std::vector<service::ModelAvailability>> models_of(const service::Address& address) {
+    const auto answer = TRY(service::Client(address).get("/models"));
+    const auto* list = base::find(answer, "model_availability");
+    auto models = base::from_json<std::vector<service::ModelAvailability>>(
+        list ? *list : json::value(json::array{}));
+    if (!models) return service::unreadable_answer("models", models.error().message);
+    return models;
+}
+
 std::string operator_name() {
     const char* user = std::getenv("USER");
     return user != nullptr && *user != 0 ? user : "operator";
@@ -94,6 +105,8 @@ cli::Exit run_console(const cli::TuiCommand& command, const config::Config& conf
         {.address = reached->address,
          .on_lost = [link](const base::Error& error) { link->lost(error); }});
     service::RemotePlans plans({.address = reached->address, .vault = config.workspace_dir});
+    const std::stop_source leaves;
+    service::RemoteMcp mcp(reached->address, leaves.get_token());
     const auto shown = tui::run_console(
         {.service = service,
          .plans = plans,
@@ -108,7 +121,11 @@ cli::Exit run_console(const cli::TuiCommand& command, const config::Config& conf
          .alternate_screen = tui::parse_alternate_screen(
              command.alternate_screen.value_or(config.alternate_screen)),
          .colours = terminal.colours,
-         .greeting = reached->greeting});
+         .greeting = reached->greeting,
+         .picks = !command.agent && !command.continues,
+         .models = [&reached] { return models_of(reached->address); },
+         .mcp = &mcp,
+         .leaves = leaves});
     return shown ? cli::Exit::Success : cli::report(terminal, shown.error());
 }
 

@@ -73,6 +73,8 @@ public:
     void start(std::function<void()> ready = {});
     // Ends what is going on, in order, and calls `done` on the loop; see Scheduler::drain.
     void drain(std::function<void()> done);
+    // To all that watch deltas, of whichever agent. Any thread.
+    void announce(const Delta& delta) { deltas_.publish_to_all(delta); }
     // Where capabilities are reached; before start().
     void set_callback_base_url(std::string url) { capabilities_.set_base_url(std::move(url)); }
 

@@ -172,6 +172,23 @@ TEST_F(RunsTest, TextOfTheModelReachesThoseWhoWatchWhileItStreams) {
     EXPECT_EQ(seen, "hello to you");
 }
 
+TEST_F(RunsTest, WhatConcernsNoAgentReachesAllWhoWatch) {
+    auto& service = serve_main();
+    std::vector<std::string> seen;
+    const auto watch = [&](const std::string& agent) {
+        return service.watch_deltas(
+            agent, [&seen, agent](const Delta& delta) { seen.push_back(agent + delta.text); });
+    };
+    auto main = watch("main");
+    auto other = watch("other");
+    service.announce({.kind = DeltaKind::Question, .text = " asks"});
+    EXPECT_THAT(seen, testing::UnorderedElementsAre("main asks", "other asks"));
+    other.reset();
+    service.announce({.kind = DeltaKind::Question, .text = ""});
+    EXPECT_EQ(seen.back(), "main");
+    EXPECT_EQ(seen.size(), 3U);
+}
+
 TEST_F(RunsTest, WhatARunningCommandPrintsReachesThoseWhoWatchAlsoWhenTheyComeLater) {
     auto owned = std::make_unique<tools::FakeTool>("Echo");
     auto& echo = *owned;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,7 @@ struct Request {
     std::string body{};  // POST only.
     std::string content_type{"application/json"};
     std::chrono::milliseconds timeout{kAnswerTimeout};
+    std::stop_token stop{};  // Ends the request within about a second, as if the connection broke.
 };
 
 struct Answer {

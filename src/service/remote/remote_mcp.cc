@@ -24,8 +24,8 @@ base::Result<T> decode(const json::value& value) {
 }  // namespace
 
 base::Result<std::vector<McpQuestion>> RemoteMcp::questions() {
-    return decode<std::vector<McpQuestion>>(
-        TRY(client_.ask({.path = "/control/mcp/questions", .timeout = kServersTimeout})));
+    return decode<std::vector<McpQuestion>>(TRY(client_.ask(
+        {.path = "/control/mcp/questions", .timeout = kServersTimeout, .stop = stop_})));
 }
 
 base::Status RemoteMcp::answer(const std::string& id, const McpAnswer& answer) {
@@ -33,20 +33,22 @@ base::Status RemoteMcp::answer(const std::string& id, const McpAnswer& answer) {
         {.method = Method::Post,
          .path = fmt::format("/control/mcp/questions/{}/answer", base::percent_encoded(id)),
          .body = base::json_text(base::to_json(answer)),
-         .timeout = kServersTimeout}));
+         .timeout = kServersTimeout,
+         .stop = stop_}));
     return {};
 }
 
 base::Result<std::vector<McpPrompt>> RemoteMcp::prompts() {
-    return decode<std::vector<McpPrompt>>(
-        TRY(client_.ask({.path = "/control/mcp/prompts", .timeout = kServersTimeout})));
+    return decode<std::vector<McpPrompt>>(TRY(
+        client_.ask({.path = "/control/mcp/prompts", .timeout = kServersTimeout, .stop = stop_})));
 }
 
 base::Result<McpPromptText> RemoteMcp::expand(const McpPromptRequest& request) {
     return decode<McpPromptText>(TRY(client_.ask({.method = Method::Post,
                                                   .path = "/control/mcp/prompts/expand",
                                                   .body = base::json_text(base::to_json(request)),
-                                                  .timeout = kServersTimeout})));
+                                                  .timeout = kServersTimeout,
+                                                  .stop = stop_})));
 }
 
 }  // namespace service

@@ -8,7 +8,9 @@ namespace service {
 
 class RemoteMcp final : public McpLive {
 public:
-    explicit RemoteMcp(Address address) : client_(std::move(address)) {}
+    // `stop` ends calls that wait for a server.
+    explicit RemoteMcp(Address address, std::stop_token stop = {})
+        : client_(std::move(address)), stop_(std::move(stop)) {}
     base::Result<std::vector<McpQuestion>> questions() override;
     base::Status answer(const std::string& id, const McpAnswer& answer) override;
     base::Result<std::vector<McpPrompt>> prompts() override;
@@ -16,6 +18,7 @@ public:
 
 private:
     Client client_;
+    std::stop_token stop_;
 };
 
 }  // namespace service

@@ -245,9 +245,14 @@ std::shared_ptr<void> RemoteService::watch(const std::string& agent,
 
 std::shared_ptr<void> RemoteService::watch_deltas(const std::string& agent,
                                                   std::function<void(const Delta&)> changed) {
+    // Questions that came or went while nobody listened.
+    const auto connected = [changed] { changed({.kind = DeltaKind::Question}); };
     // The stream that watch() follows reports a loss.
     return follow(client_.address(), agent,
-                  {.changed = [](std::int64_t) {}, .delta = std::move(changed), .lost = {}});
+                  {.changed = [](std::int64_t) {},
+                   .delta = std::move(changed),
+                   .lost = {},
+                   .connected = connected});
 }
 
 base::Result<std::string> RemoteService::prompt(const std::string& agent, const std::string& text,

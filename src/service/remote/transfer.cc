@@ -39,6 +39,10 @@ Transfer::Transfer(const Address& address, const Request& request, bool over_soc
     } else {
         ready_ = ready_ && set(CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout.count()));
     }
+    if (request.stop.stop_possible())
+        ready_ = ready_ && set(CURLOPT_NOPROGRESS, 0L) &&
+                 set(CURLOPT_XFERINFOFUNCTION, &Transfer::on_progress) &&
+                 set(CURLOPT_XFERINFODATA, &request);
     if (over_socket) ready_ = ready_ && set(CURLOPT_UNIX_SOCKET_PATH, address.socket->c_str());
     if (address.ca_file && !over_socket)
         ready_ = ready_ && set(CURLOPT_CAINFO, address.ca_file->c_str());
@@ -61,6 +65,11 @@ void Transfer::set_headers(const Address& address, const Request& request) {
     sends_token_ = !over_socket_ && !address.token.empty();
     if (sends_token_)
         headers_ = curl_slist_append(headers_, ("Authorization: Bearer " + address.token).c_str());
+}
+
+// libcurl calls it about once a second, also while nothing arrives.
+int Transfer::on_progress(void* request, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+    return static_cast<const Request*>(request)->stop.stop_requested() ? 1 : 0;
 }
 
 std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {

@@ -34,6 +34,7 @@ public:
 
 private:
     static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
+    static int on_progress(void* request, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
     void set_headers(const Address& address, const Request& request);
 
     OnChunk on_chunk_;

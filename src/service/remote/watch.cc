@@ -103,6 +103,7 @@ private:
     void catch_up(const Transfer& transfer) {
         if (connected_ || transfer.status() != 200) return;
         connected_ = true;
+        if (calls_.connected) calls_.connected();
         const std::int64_t newest = followed_.newest ? followed_.newest(client_) : 0;
         if (newest > 0) calls_.changed(newest);
     }
@@ -141,8 +142,7 @@ std::shared_ptr<void> follow(const Address& address, Followed followed, WatchCal
 
 std::shared_ptr<void> follow(const Address& address, const std::string& agent, WatchCalls calls) {
     const std::string path = "/agents/" + base::percent_encoded(agent);
-    const std::string stream =
-        path + (calls.delta ? "/events/stream?deltas=true" : "/events/stream");
+    std::string stream = path + (calls.delta ? "/events/stream?deltas=true" : "/events/stream");
     return follow(address,
                   Followed{.stream_path = [stream] { return stream; },
                            .seq_member = "event_seq",

@@ -23,6 +23,8 @@ struct WatchCalls {
     // The stream broke or could not be opened; it is tried again until the token is dropped. Called
     // once for each loss.
     std::function<void(const base::Error&)> lost;
+    // The stream is open, for the first time or again: what is never stored may have been missed.
+    std::function<void()> connected{};
 };
 
 // What is followed.

@@ -102,7 +102,11 @@ private:
                 .kept_file = parts_.kept_file,
                 .fullscreen = is_full_,
                 .overlays_fill = parts_.alternate_screen != AlternateScreen::Never,
-                .greeting = parts_.greeting};
+                .greeting = parts_.greeting,
+                .picks = parts_.picks,
+                .models = parts_.models,
+                .mcp = parts_.mcp,
+                .leaves = parts_.leaves};
     }
 
     // Until something happens; then lets the session know. False: the terminal is gone.

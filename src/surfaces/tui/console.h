@@ -5,12 +5,15 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "service/mcp.h"
 #include "service/plans.h"
 #include "service/service.h"
+#include "surfaces/tui/overlays/overlay.h"
 
 namespace tui {
 
@@ -46,6 +49,10 @@ struct ConsoleParts {
     AlternateScreen alternate_screen{AlternateScreen::Auto};
     bool colours{true};
     std::string greeting{};  // Shown first.
+    bool picks{false};       // The operator chooses an agent first, where there are several.
+    Models models{};
+    service::McpLive* mcp{nullptr};  // Null: the runtime has no MCP servers.
+    std::stop_source leaves{};       // Stopped when the operator leaves: calls of `mcp` end then.
 };
 
 // Whether the console can be shown: standard input and output are a terminal that can move its

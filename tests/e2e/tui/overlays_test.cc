@@ -136,7 +136,7 @@ TEST(ConsoleOverlays, SwitchToAnotherAgent) {
     world.daemon({"start"});
     ASSERT_EQ(world.run({"agent", "create", "helper"}).exit_code, 0);
     Tmux tmux(world);
-    tmux.open_console();
+    tmux.open_console("--agent main");
     EXPECT_TRUE(tmux.shows("main · ")) << tmux.screen();
     tmux.type("/agents");
     tmux.key("Enter");

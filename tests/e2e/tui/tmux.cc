@@ -49,10 +49,14 @@ void Tmux::run(const std::string& arguments) {
 }
 
 void Tmux::open_console(const std::string& options) {
+    start_console(options);
+    EXPECT_TRUE(shows("connected")) << screen();
+}
+
+void Tmux::start_console(const std::string& options) {
     const std::string file = world_.folder() / fmt::format("console-{}-{}.pid", name_, ++runs_);
     type(fmt::format("sh -c 'echo $$ >{}; exec \"$HOLON\" tui {}'", file, options));
     key("Enter");
-    EXPECT_TRUE(shows("connected")) << screen();
 }
 
 pid_t Tmux::console() const {

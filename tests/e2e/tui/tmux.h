@@ -22,6 +22,8 @@ public:
     void run(const std::string& arguments);
     // The same for `holon tui`, and waits until its composer can be seen.
     void open_console(const std::string& options = "");
+    // The same, and waits for nothing.
+    void start_console(const std::string& options = "");
     void type(std::string_view text);
     void key(const std::string& name);  // "Enter", "C-c", "Escape", "Up"
     void paste(std::string_view text);  // As the terminal does it, bracketed.

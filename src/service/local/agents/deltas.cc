@@ -27,6 +27,17 @@ void Deltas::publish(const domain::AgentId& agent, const Delta& delta) {
     for (const auto& watcher : watching) (*watcher)(delta);
 }
 
+void Deltas::publish_to_all(const Delta& delta) {
+    std::vector<std::shared_ptr<Changed>> watching;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto& [agent, list] : watchers_)
+            for (const auto& entry : list)
+                if (auto watcher = entry.lock()) watching.push_back(std::move(watcher));
+    }
+    for (const auto& watcher : watching) (*watcher)(delta);
+}
+
 bool Deltas::is_watched(const domain::AgentId& agent) {
     const std::lock_guard lock(mutex_);
     const auto found = watchers_.find(agent.value);

@@ -25,6 +25,8 @@ public:
     bool is_watched(const domain::AgentId& agent);
     // Calls those who watch the agent, on this thread.
     void publish(const domain::AgentId& agent, const Delta& delta);
+    // The same for those who watch any agent.
+    void publish_to_all(const Delta& delta);
 
 private:
     std::mutex mutex_;

@@ -21,6 +21,9 @@ constexpr std::int64_t kAgentsListMax = 1000;
 constexpr std::int64_t kEventsPageMax = 512;
 // Failures are kept with their agents, and no index leads to the newest one.
 constexpr std::int64_t kFailureScanMax = 1000;
+// Of the brief that a list shows: acknowledgements are passed over.
+constexpr std::int64_t kBriefsScanned = 3;
+constexpr std::size_t kListedBriefChars = 160;
 
 // The newest failure that an agent has not yet got over, briefly.
 base::Result<std::optional<json::object>> last_failure(store::Tx& tx) {
@@ -40,6 +43,17 @@ base::Result<std::optional<json::object>> last_failure(store::Tx& tx) {
                                                   fmt::format("holon transcript --agent {}", id))}};
     }
     return newest;
+}
+
+// The beginning of what the agent reported last, on one line; empty when there is nothing, or when
+// it cannot be read.
+std::string last_brief(store::Tx& tx, const domain::AgentId& agent) {
+    const auto briefs = tx.briefs(agent, {.limit = kBriefsScanned, .newest_first = true});
+    if (!briefs) return "";
+    for (const auto& [seq, brief] : *briefs)
+        if (brief.kind != domain::BriefKind::Ack)
+            return base::ellipsize(base::collapse_whitespace(brief.text), kListedBriefChars);
+    return "";
 }
 
 // Refused when events after `after` were removed: the client would miss them without a word. 0 asks
@@ -218,6 +232,9 @@ base::Result<std::vector<json::object>> LocalReads::agent_list(const AgentsQuery
             list.push_back(
                 facts ? identity::agent_list_entry(*facts, parts_.models)
                       : identity::unreadable_list_entry(id, facts.error().message, parts_.models));
+            if (!facts || !facts->statistics.last_brief_at) continue;
+            if (const auto text = last_brief(tx, id); !text.empty())
+                list.back()["last_brief"] = text;
         }
         return {};
     }));

@@ -34,6 +34,27 @@ TEST_F(ServiceTest, TheListShowsActivePublicAgentsInTheirShape) {
     EXPECT_EQ(base::string_at(list[1].at("identity"), "agent_id"), "main");
 }
 
+TEST_F(ServiceTest, TheListHasTheBeginningOfWhatAnAgentReportedLast) {
+    auto& service = serve_main();
+    EXPECT_FALSE(service.agent_list({}).value().at(0).contains("last_brief"));
+    const base::Time then{std::chrono::seconds(1'900'000'000)};
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        TRY(tx.append_brief(
+            {.id = {"1"}, .agent_id = {"main"}, .text = "Done.\n" + std::string(9000, 'x')}));
+        TRY(tx.append_brief({.id = {"2"},
+                             .agent_id = {"main"},
+                             .kind = domain::BriefKind::Ack,
+                             .text = "Queued."}));
+        auto statistics = TRY(tx.statistics({"main"}));
+        statistics.last_brief_at = then;
+        return tx.put_statistics(statistics);
+    }));
+    const auto entry = service.agent_list({}).value().at(0);
+    EXPECT_THAT(base::string_at(entry, "last_brief"), testing::StartsWith("Done. xxx"));
+    EXPECT_LT(base::string_at(entry, "last_brief").size(), 200U);
+    EXPECT_EQ(base::string_at(entry, "last_brief_at"), base::to_text(then));
+}
+
 TEST_F(ServiceTest, EveryAgentIsInAListHoweverManyThereAre) {
     auto& service = serve_main();
     ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {

@@ -28,7 +28,8 @@ void add_tui(CLI::App& app, Invocation& invocation) {
     add_sandbox(*sub, invocation);
     sub->callback([&invocation, tui] { invocation.command = *tui; });
     sub->footer(
-        "\nExamples:\n"
+        "\nWithout --agent and --continue it offers the agents to choose from, where\n"
+        "there are several.\n\nExamples:\n"
         "  holon tui\n"
         "  holon tui --agent main\n"
         "  holon tui --connect https://box.local:7878 --token-file ~/.holon-token");

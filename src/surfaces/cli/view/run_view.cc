@@ -99,6 +99,12 @@ void RunView::on_delta(const service::Delta& delta) {
             activity_ = kThinking;
             line(styled(terminal_, Style::Yellow, "  " + show::retry_text(delta)));
             break;
+        case service::DeltaKind::Question:
+            if (delta.text.empty()) break;
+            line(styled(terminal_, Style::Yellow,
+                        fmt::format("  the MCP server {} asks you something: holon mcp questions",
+                                    base::printable(delta.text))));
+            break;
     }
 }
 

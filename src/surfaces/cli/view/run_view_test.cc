@@ -135,6 +135,17 @@ TEST(RunView, ARequestThatIsSentAgainIsShownAndItsTextForgotten) {
     EXPECT_THAT(captured.err(), HasSubstr("a/one failed, asking b/two: no more"));
 }
 
+TEST(RunView, AQuestionOfAnMcpServerIsAnnouncedOnce) {
+    const CapturedTerminal captured;
+    HandClock clock;
+    RunView view(captured.terminal, clock);
+    view.on_delta({.kind = service::DeltaKind::Question, .text = "s\x1b[2J"});
+    view.on_delta({.kind = service::DeltaKind::Question, .text = ""});
+    EXPECT_THAT(captured.err(),
+                HasSubstr("the MCP server s\\x1b[2J asks you something: holon mcp questions"));
+    EXPECT_EQ(captured.err().find("asks"), captured.err().rfind("asks"));
+}
+
 TEST(RunView, ACommandWithoutAnExitCodeIsNotFine) {
     const CapturedTerminal captured;
     HandClock clock;

@@ -193,9 +193,12 @@ struct AgentListEntry {
     json::object lifecycle;
     std::int64_t pending{0};
     json::object model;
+    std::optional<base::Time> last_brief_at{};
+    std::optional<std::string> last_brief{};  // Its beginning, on one line.
 };
 BOOST_DESCRIBE_STRUCT(AgentListEntry, (),
-                      (identity, status, scheduling_posture, lifecycle, pending, model))
+                      (identity, status, scheduling_posture, lifecycle, pending, model,
+                       last_brief_at, last_brief))
 
 struct AgentStateSnapshot {
     AgentSummary agent;

@@ -96,9 +96,8 @@ constexpr QueryDoc kStreamQuery[] = {
     {"projection", "As for pages.", R"({"enum":["operator","local_debug"]})"},
     {"deltas",
      "Adds frames `event: delta` without an id: the model's text as it streams in, the "
-     "newest line of a running command, and retries. They are never stored, and a slow reader "
-     "misses "
-     "some.",
+     "newest line of a running command, retries, and that an MCP server asks the operator "
+     "something. They are never stored, and a slow reader misses some.",
      R"({"type":"boolean","default":false})"}};
 
 constexpr Route snapshot(Route route) {

@@ -25,6 +25,7 @@ enum class CommandName {
     Transcript,
     State,
     Model,
+    Mcp,
     Search,
     Export,
     Display,
@@ -55,6 +56,11 @@ struct CommandSpec {
         choices{};  // What its first argument may be; empty: anything.
 };
 std::span<const CommandSpec> commands();
+// Begins a word that asks for a prompt of an MCP server, see prompt_line.h.
+inline constexpr std::string_view kPromptWord = "/mcp:";
+inline bool is_prompt_word(std::string_view word) {
+    return word.starts_with(kPromptWord);
+}
 // The command of exactly this word, null when there is none.
 const CommandSpec* find_command(std::string_view word);
 

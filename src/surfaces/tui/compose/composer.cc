@@ -211,7 +211,8 @@ Composed Composer::on_menu_enter() {
     const bool is_single = menu.offers.size() == 1;
     switch (menu.kind) {
         case Menu::Kind::Commands: {
-            const bool is_whole = find_command(typed) != nullptr;
+            const bool is_whole = find_command(typed) != nullptr ||
+                                  (is_prompt_word(typed) && menu.offers.front().text == typed);
             if (is_whole && (!menu.is_chosen || offer.text == typed)) return submit();
             const CommandSpec* const spec = find_command(offer.text);
             const bool runs =
@@ -276,8 +277,8 @@ Composed Composer::submit() {
     if (is_blank_text(whole)) return kUnused;
     if (whole.starts_with("//")) return {.what = Composed::What::Send, .text = whole.substr(1)};
     const std::string_view word = std::string_view(whole).substr(0, whole.find_first_of(" \t\n"));
-    const auto what =
-        find_command(word) != nullptr ? Composed::What::Command : Composed::What::Send;
+    const bool is_command = find_command(word) != nullptr || is_prompt_word(word);
+    const auto what = is_command ? Composed::What::Command : Composed::What::Send;
     return {.what = what, .text = std::move(whole)};
 }
 
@@ -381,7 +382,7 @@ void Composer::complete() {
     std::string text = clean(offer.text);
     if (menu.kind == Menu::Kind::Commands) {
         const CommandSpec* const spec = find_command(text);
-        if (spec != nullptr && !spec->usage.empty()) text += ' ';
+        if (spec != nullptr ? !spec->usage.empty() : is_prompt_word(text)) text += ' ';
     }
     if (menu.kind == Menu::Kind::Files && !text.ends_with('/') &&
         !std::string_view(draft_.text()).substr(menu.end).starts_with(' '))
@@ -490,6 +491,10 @@ void Composer::set_draft(const std::string& text) {
     search_.reset();
     changed();
     menu_.reset();
+}
+
+void Composer::refresh_menu() {
+    if (!search_ && !history_.is_browsing()) menu_ = menu_for(draft_, parts_);
 }
 
 void Composer::taken() {

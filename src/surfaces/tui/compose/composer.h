@@ -63,6 +63,8 @@ public:
     bool has_menu() const;
     // The cursor is at its end. A text of more than kDraftBytesMax is cut.
     void set_draft(const std::string& text);
+    // What can be offered has changed.
+    void refresh_menu();
     // The draft was sent: it goes to the history and is cleared. What was typed before an entry of
     // the history was called up is the draft again.
     void taken();

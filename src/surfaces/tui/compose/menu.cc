@@ -28,7 +28,7 @@ std::optional<Menu> some(Menu menu) {
     return menu;
 }
 
-std::optional<Menu> command_menu(std::string_view word) {
+std::optional<Menu> command_menu(std::string_view word, const ComposerParts& parts) {
     Menu menu{.kind = Menu::Kind::Commands, .begin = 0, .end = word.size()};
     for (const auto& spec : commands()) {
         if (!spec.word.starts_with(word)) continue;
@@ -39,20 +39,24 @@ std::optional<Menu> command_menu(std::string_view word) {
         menu.offers.insert(spec.word == word ? menu.offers.begin() : menu.offers.end(),
                            std::move(offer));
     }
+    if (parts.prompts)
+        for (auto& offer : parts.prompts(std::string(word)))
+            menu.offers.insert(offer.text == word ? menu.offers.begin() : menu.offers.end(),
+                               std::move(offer));
     return some(std::move(menu));
 }
 
-std::optional<Menu> argument_menu(std::string_view text, const CommandSpec& spec,
+std::optional<Menu> argument_menu(std::string_view text, std::string_view word,
+                                  std::span<const std::string_view> choices,
                                   const ComposerParts& parts) {
-    const std::size_t begin =
-        std::min(text.find_first_not_of(" \t", spec.word.size()), text.size());
+    const std::size_t begin = std::min(text.find_first_not_of(" \t", word.size()), text.size());
     const std::string typed(text.substr(begin));
     Menu menu{.kind = Menu::Kind::Arguments, .begin = begin, .end = text.size()};
-    for (const auto choice : spec.choices)
+    for (const auto choice : choices)
         if (choice.starts_with(typed) && choice != typed)
             menu.offers.push_back({.text = std::string(choice), .note = ""});
     if (parts.arguments)
-        for (auto& offer : parts.arguments(std::string(spec.word), typed))
+        for (auto& offer : parts.arguments(std::string(word), typed))
             if (std::ranges::find(menu.offers, offer.text, &Offer::text) == menu.offers.end())
                 menu.offers.push_back(std::move(offer));
     return some(std::move(menu));
@@ -86,9 +90,10 @@ std::optional<Menu> menu_for(const Draft& draft, const ComposerParts& parts) {
     const std::string_view text = draft.text();
     const std::string_view word = command_word(text);
     if (word.empty() || draft.cursor() < text.size()) return file_menu(draft, parts);
-    if (word.size() == text.size()) return command_menu(word);
+    if (word.size() == text.size()) return command_menu(word, parts);
     const CommandSpec* const spec = find_command(word);
-    return spec != nullptr ? argument_menu(text, *spec, parts) : file_menu(draft, parts);
+    if (spec != nullptr) return argument_menu(text, word, spec->choices, parts);
+    return is_prompt_word(word) ? argument_menu(text, word, {}, parts) : file_menu(draft, parts);
 }
 
 std::string usage_hint(const Draft& draft) {

@@ -26,6 +26,9 @@ struct ComposerParts {
         arguments;
     // Files whose path begins or matches with what follows an "@".
     std::function<std::vector<Offer>(const std::string& typed)> files;
+    // Commands that are not in the table: words that begin with what is typed ("/mcp:s"). Their
+    // arguments are offered like those of others.
+    std::function<std::vector<Offer>(const std::string& typed)> prompts{};
 };
 
 struct Menu {

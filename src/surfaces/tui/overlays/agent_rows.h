@@ -12,8 +12,9 @@ namespace tui {
 // "needs you", "working", "waiting", "sleeping" or "failed", of an AgentListEntry.
 std::string_view agent_group(const json::object& entry);
 
-// AgentListEntries in groups, with those whose parent is known below it, in the parent's group.
-// `children` are ChildAgentSummaries of agents that the list does not have.
+// AgentListEntries in groups, those that said something last first, with those whose parent is
+// known below it, in the parent's group. `children` are ChildAgentSummaries of agents that the list
+// does not have.
 std::vector<Row> agent_rows(const std::vector<json::object>& entries,
                             const std::vector<json::object>& children);
 

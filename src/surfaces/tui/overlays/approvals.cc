@@ -1,4 +1,5 @@
-// What waits for the operator's yes, of all agents, with the exact command or change.
+// What waits for the operator: approvals of all agents, with the exact command or change, and
+// questions of MCP servers.
 #include <algorithm>
 #include <map>
 
@@ -6,6 +7,7 @@
 #include "surfaces/show/times.h"
 #include "surfaces/tui/overlays/list.h"
 #include "surfaces/tui/overlays/plan_lines.h"
+#include "surfaces/tui/overlays/question_lines.h"
 #include "surfaces/tui/overlays/transcript_text.h"
 #include "surfaces/tui/screen/cells.h"
 
@@ -16,22 +18,34 @@ constexpr std::int64_t kRunsSearched = 1000;
 constexpr std::size_t kShownMax = 50;
 constexpr std::chrono::hours kApprovedFor{24};
 constexpr std::chrono::seconds kLookEvery{2};
+// A key that was meant for a row which has just gone decides nothing about the next one.
+constexpr std::chrono::milliseconds kSettled{1000};
 
 struct Asked {
     domain::PlanRun run;
     json::object plan;  // {run, plan, calls, results, events}
+};
+struct Waiting {
+    std::vector<service::McpQuestion> questions;
+    std::vector<Asked> asked;
+    std::optional<base::Error> fault;  // Why some approvals are missing.
 };
 
 class ApprovalsOverlay final : public ListOverlay {
 public:
     explicit ApprovalsOverlay(Desk& desk) : ListOverlay(desk, "Approvals") {}
 
-    std::string hint() const override { return "↑↓ choose · y allows · n rejects"; }
+    std::string hint() const override {
+        return selected_question() ? "↑↓ choose · y answers · n declines · c cancels"
+                                   : "↑↓ choose · y allows · n rejects";
+    }
 
     void load() override {
-        call([this] { return read(); },
-             [this](const base::Result<std::vector<Asked>>& list) {
-                 if (const auto* asked = good(list)) show(*asked);
+        call([&plans = desk_.plans, mcp = desk_.mcp,
+              now = desk_.clock.now()] { return read(plans, mcp, now); },
+             [this](const Waiting& waiting) {
+                 if (waiting.fault) desk_.note(waiting.fault->message);
+                 show(waiting);
              });
     }
     void on_change() override { load(); }
@@ -41,6 +55,7 @@ public:
 
 protected:
     std::vector<show::Line> detail(const std::string& id, std::size_t columns) override {
+        if (const auto* question = question_of(id)) return question_lines(*question, columns);
         const auto found = asked_.find(id);
         if (found == asked_.end()) return {};
         const auto& [run, shown] = found->second;
@@ -56,6 +71,11 @@ protected:
         return lines;
     }
     bool on_row_key(const Key& key, const std::string& id) override {
+        if (key.name == KeyName::Character && desk_.clock.now() - moved_at_ < kSettled) {
+            desk_.note("The list has just changed; check what is selected, then press again");
+            return true;
+        }
+        if (const auto* question = question_of(id)) return on_question_key(key, *question);
         if (is_letter(key, "y")) {
             decide([this, id] { return desk_.plans.approve(id, desk_.user, kApprovedFor); },
                    "Allowed");
@@ -71,17 +91,33 @@ protected:
     }
 
 private:
-    base::Result<std::vector<Asked>> read() const {
+    static Waiting read(service::Plans& plans, service::McpLive* mcp, base::Time now) {
+        Waiting waiting{.questions = waiting_questions(mcp), .asked = {}, .fault = {}};
+        auto asked = read_asked(plans, now);
+        if (asked)
+            waiting.asked = std::move(*asked);
+        else
+            waiting.fault = asked.error();
+        return waiting;
+    }
+    static base::Result<std::vector<Asked>> read_asked(service::Plans& plans, base::Time now) {
         std::vector<Asked> asked;
-        for (auto& run : TRY(waiting_runs(desk_.plans, desk_.clock.now(), kShownMax)))
-            asked.push_back({run, TRY(desk_.plans.show(run.run_id.value))});
+        for (auto& run : TRY(waiting_runs(plans, now, kShownMax)))
+            asked.push_back({run, TRY(plans.show(run.run_id.value))});
         return asked;
     }
 
-    void show(const std::vector<Asked>& list) {
+    void show(const Waiting& waiting) {
+        const auto before = selected();
         asked_.clear();
+        questions_ = waiting.questions;
         std::vector<Row> rows;
-        for (const auto& one : list) {
+        for (const auto& question : questions_)
+            rows.push_back(
+                {.id = question.id,
+                 .line = plain(base::printable(base::collapse_whitespace(question.message))),
+                 .group = "MCP server " + base::printable(question.server)});
+        for (const auto& one : waiting.asked) {
             const std::string id = one.run.run_id.value;
             rows.push_back(
                 {.id = id,
@@ -90,6 +126,34 @@ private:
             asked_.emplace(id, one);
         }
         set_rows(std::move(rows));
+        if (before && selected() != before) moved_at_ = desk_.clock.now();
+    }
+
+    const service::McpQuestion* question_of(const std::string& id) const {
+        const auto found = std::ranges::find(questions_, id, &service::McpQuestion::id);
+        return found == questions_.end() ? nullptr : &*found;
+    }
+    const service::McpQuestion* selected_question() const {
+        const auto id = selected();
+        return id ? question_of(*id) : nullptr;
+    }
+
+    bool on_question_key(const Key& key, const service::McpQuestion& question) {
+        if (is_letter(key, "y") || key.name == KeyName::Enter) {
+            desk_.open_question(question);
+            return true;
+        }
+        const bool declines = is_letter(key, "n");
+        if (!declines && !is_letter(key, "c")) return false;
+        call(
+            [mcp = desk_.mcp, id = question.id, action = declines ? "decline" : "cancel"] {
+                return mcp->answer(id, {.action = action});
+            },
+            [this, declines](const base::Status& done) {
+                desk_.note(done ? (declines ? "Declined" : "Cancelled") : done.error().message);
+                load();
+            });
+        return true;
     }
 
     template <class Decide>
@@ -102,6 +166,8 @@ private:
     }
 
     std::map<std::string, Asked> asked_;
+    std::vector<service::McpQuestion> questions_;
+    base::Time moved_at_{};  // When the selected row went away by itself.
 };
 
 }  // namespace

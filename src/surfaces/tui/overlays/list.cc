@@ -26,7 +26,7 @@ std::vector<show::Line> ListOverlay::view(std::size_t columns, std::size_t rows)
     }
     auto lines = picker_.view(columns, rows);
     if (!id && !lines.empty())
-        lines.front() = dim(is_loaded_ ? "There is nothing here." : "loading");
+        lines.front() = show::fitted(dim(is_loaded_ ? empty_text_ : "loading"), columns);
     return lines;
 }
 

@@ -25,13 +25,17 @@ protected:
     virtual void on_select(const std::string& /*id*/) {}
 
     void set_rows(std::vector<Row> rows);
+    // Shown instead of an empty list.
+    void set_empty_text(std::string text) { empty_text_ = std::move(text); }
     Picker& picker() { return picker_; }
+    std::optional<std::string> selected() const { return picker_.selected(); }
     void refresh_detail() { is_detail_old_ = true; }
     static bool is_letter(const Key& key, std::string_view letter);
 
 private:
     std::string title_;
     Picker picker_;
+    std::string empty_text_{"There is nothing here."};
     std::string shown_;  // The row that the detail is of.
     std::size_t columns_{0};
     bool is_loaded_{false};

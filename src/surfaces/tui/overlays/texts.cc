@@ -1,4 +1,4 @@
-// Overlays that are one long text: help, state, transcript, prompt, model, skills.
+// Overlays that are one long text: help, state, transcript, prompt, skills.
 #include <algorithm>
 
 #include "base/text.h"
@@ -192,18 +192,6 @@ Lines json_lines(const json::object& value, std::size_t columns) {
     return text_lines(base::pretty_json(value), columns);
 }
 
-Lines model_lines(const json::object& model, std::size_t columns) {
-    const std::string text = fmt::format(
-        "The agent asks {}.\n{}\n\nChange it with /model provider/model, and go back to the "
-        "runtime's default with /model default. holon models lists what there is.\n",
-        show::pointer_text(model, "/effective_model"),
-        base::string_at(model, "source") == "agent_override"
-            ? "It has this model of its own; the default is " +
-                  show::pointer_text(model, "/runtime_default_model") + "."
-            : "That is the runtime's default.");
-    return text_lines(text, columns);
-}
-
 Lines skills_lines(const std::vector<json::object>& skills, std::size_t columns) {
     Lines lines;
     for (const auto& skill : skills) {
@@ -240,12 +228,6 @@ std::shared_ptr<Overlay> prompt_overlay(Desk& desk, const std::string& text) {
             return desk.service.debug_prompt(agent, text, domain::TrustLevel::TrustedOperator);
         },
         [](const std::string& prompt, std::size_t columns) { return text_lines(prompt, columns); });
-}
-
-std::shared_ptr<Overlay> model_overlay(Desk& desk) {
-    return read_overlay(
-        desk, "Model", [&desk, agent = desk.agent] { return desk.service.model(agent); },
-        model_lines);
 }
 
 std::shared_ptr<Overlay> skills_overlay(Desk& desk) {

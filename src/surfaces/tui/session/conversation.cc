@@ -143,6 +143,8 @@ void Conversation::on_delta(const service::Delta& delta, base::Time now) {
             begin(show::retry_text(delta), now);
             activity_.until = now + std::chrono::milliseconds(delta.wait_ms.value_or(0));
             break;
+        case service::DeltaKind::Question:  // Not part of the conversation.
+            break;
     }
 }
 

@@ -39,16 +39,21 @@ Session::Session(SessionParts parts)
       kept_(load_kept(parts_.kept_file)),
       reads_(parts_.inbox),
       writes_(parts_.inbox),
+      slow_(parts_.inbox),
       desk_{.service = parts_.service,
             .plans = parts_.plans,
             .clock = parts_.clock,
             .background = reads_,
+            .slow = slow_,
+            .mcp = parts_.mcp,
+            .models = parts_.models,
             .user = parts_.user},
       composer_({.arguments =
                      [this](const std::string& command, const std::string& typed) {
                          return offer_arguments(command, typed);
                      },
-                 .files = [this](const std::string& typed) { return offer_files(typed); }}) {
+                 .files = [this](const std::string& typed) { return offer_files(typed); },
+                 .prompts = [this](const std::string& typed) { return offer_prompts(typed); }}) {
     desk_.note = [this](std::string text) { note(std::move(text)); };
     desk_.switch_agent = [this](const std::string& agent) { switch_agent(agent); };
     desk_.copy = [this](const std::string& text) {
@@ -56,19 +61,43 @@ Session::Session(SessionParts parts)
         note("copied " + base::counted(static_cast<std::int64_t>(text.size()), "byte"));
     };
     desk_.close = [this] { close_overlay(); };
+    desk_.set_model = [this](const std::string& model) { set_model(model); };
+    desk_.set_draft = [this](const std::string& text) {
+        composer_.set_draft(text);
+        composer_.refresh_menu();
+    };
+    desk_.open_question = [this](service::McpQuestion question) {
+        open(question_overlay(desk_, std::move(question)));
+    };
+    desk_.open_approvals = [this] { open(approvals_overlay(desk_)); };
     composer_.set_history(kept_.history);
     composer_.placeholder = "Write to the agent; /help shows keys and commands";
     connection_.where = parts_.where;
     if (const auto mode = views::parse_display_mode(kept_.display)) conversation_.set_mode(*mode);
 }
 
-Session::~Session() = default;
+Session::~Session() {
+    parts_.leaves.request_stop();
+}
 
 void Session::start(Size size) {
     size_ = size;
     if (!parts_.greeting.empty())
         add_blocks({{.kind = BlockKind::Note, .at = parts_.clock.now(), .text = parts_.greeting}});
-    load(parts_.agent);
+    parts_.picks ? pick_agent() : load(parts_.agent);
+}
+
+// The list comes after the first frame. An operator who writes already means the default agent.
+void Session::pick_agent() {
+    reads_.run(
+        shared_from_this(), [this] { return parts_.service.agent_list({}); },
+        [this](const base::Result<std::vector<json::object>>& list) {
+            const bool has_choice = list && list->size() > 1 && composer_.is_empty() && !overlay_;
+            if (has_choice) return open(agent_picker_overlay(desk_, *list, parts_.agent));
+            if (list && list->size() == 1)
+                parts_.agent = show::pointer_text(list->front(), "/identity/agent_id");
+            load(parts_.agent);
+        });
 }
 
 void Session::load(const std::string& agent) {
@@ -159,7 +188,14 @@ void Session::on_news() {
     connection_.retry_at = news.retry_at;
     for (const auto& event : news.events) on_event(event);
     const base::Time now = parts_.clock.now();
-    for (const auto& delta : news.deltas) conversation_.on_delta(delta, now);
+    for (const auto& delta : news.deltas) {
+        conversation_.on_delta(delta, now);
+        if (delta.kind != service::DeltaKind::Question) continue;
+        if (!delta.text.empty())
+            note(fmt::format("The MCP server {} asks you something: /approvals", delta.text));
+        count_approvals();
+        if (overlay_) overlay_->on_change();
+    }
     if (!news.events.empty() && overlay_) overlay_->on_change();
     if (!news.ended) return;
     // Events that were not read are kept no longer, or the agent is gone: the load says which.
@@ -212,24 +248,38 @@ void Session::refresh_status() {
 // Something runs that may ask the operator.
 bool Session::has_work() const {
     return conversation_.is_in_turn() || view_.active_tasks > 0 || !view_.children.empty() ||
-           approvals_ > 0;
+           approvals_ > 0 || questions_ > 0;
 }
 
+// At most one request at a time; what changed meanwhile is counted by one more.
 void Session::count_approvals() {
-    if (is_counting_) return;
-    is_counting_ = true;
+    if (std::exchange(is_counting_, true)) {
+        is_count_wanted_ = true;
+        return;
+    }
     approvals_at_ = parts_.clock.now();
+    struct Counted {
+        std::optional<std::size_t> approvals;
+        std::size_t questions;
+    };
     reads_.run(
         shared_from_this(),
         [this, now = parts_.clock.now()] {
-            return waiting_runs(parts_.plans, now, kApprovalsCounted);
+            Counted counted{.approvals = {}, .questions = waiting_questions(parts_.mcp).size()};
+            if (const auto runs = waiting_runs(parts_.plans, now, kApprovalsCounted))
+                counted.approvals = runs->size();
+            return counted;
         },
-        [this](const base::Result<std::vector<domain::PlanRun>>& runs) {
+        [this](const Counted& counted) {
             is_counting_ = false;
-            if (!runs) return;
-            if (runs->size() > approvals_ && !is_focused_)
+            const std::size_t approvals = counted.approvals.value_or(approvals_);
+            if (!is_focused_ && approvals > approvals_)
                 bytes_ += "\x1b]9;an approval waits for you\x1b\\\a";
-            approvals_ = runs->size();
+            if (!is_focused_ && counted.questions > questions_)
+                bytes_ += "\x1b]9;an MCP server asks you something\x1b\\\a";
+            approvals_ = approvals;
+            questions_ = counted.questions;
+            if (std::exchange(is_count_wanted_, false)) count_approvals();
         });
 }
 

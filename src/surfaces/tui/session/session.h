@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ inline constexpr std::chrono::seconds kApprovalsInterval{3};
 inline constexpr std::size_t kApprovalsCounted = 50;
 inline constexpr std::int64_t kPatchEntries = 50;         // Of the transcript, to find a patch in.
 inline constexpr std::size_t kFinishedLinesMax = 20'000;  // Held while an overlay is open.
+inline constexpr std::chrono::seconds kPromptsKept{60};   // Lists of MCP prompts, and of models.
+// A text of an MCP server is not sent by an Enter that was on its way when it appeared.
+inline constexpr std::chrono::milliseconds kReadFirst{1000};
 
 struct SessionParts {
     service::Service& service;
@@ -48,7 +52,7 @@ struct SessionParts {
     base::Clock& clock;
     const Wake& wake;
     Inbox& inbox;
-    std::string agent;    // The one to begin with.
+    std::string agent;    // The one to begin with; with `picks`, the one that Escape takes.
     std::string where{};  // Which runtime, for the status line.
     std::string user{};
     std::filesystem::path cwd{};        // Where relative paths start.
@@ -56,6 +60,10 @@ struct SessionParts {
     bool fullscreen{false};
     bool overlays_fill{true};  // The whole screen; else a row above them stays.
     std::string greeting{};    // Shown first.
+    bool picks{false};         // The operator chooses where there are several agents.
+    Models models{};
+    service::McpLive* mcp{nullptr};  // Null: the runtime has no MCP servers.
+    std::stop_source leaves{};       // Stopped at the end: calls of `mcp` end soon then.
 };
 
 // What the terminal is to be asked for.
@@ -103,6 +111,7 @@ private:
     };
 
     // Loading and following.
+    void pick_agent();
     void load(const std::string& agent);
     base::Result<Loaded> read_agent(const std::string& agent) const;
     void show_loaded(const std::string& agent, Loaded loaded);
@@ -128,6 +137,14 @@ private:
     void compact();
     void set_display(const std::string& name);
     void set_model(const std::string& model);
+    // Prompts of MCP servers, and what can be completed.
+    void run_prompt(const std::string& line);
+    void ask_argument(const std::string& line, const service::McpPrompt& prompt,
+                      const service::McpPromptArgument& argument);
+    void show_expanded(const std::string& line, base::Result<service::McpPromptText> expanded);
+    void place_expanded();
+    void want_prompts();
+    void want_models();
     void export_transcript(const std::string& path);
     void on_escape();
     void on_interrupt_key();
@@ -148,13 +165,15 @@ private:
     std::vector<show::Line> activity_lines() const;
     std::vector<show::Line> overlay_lines(std::size_t rows);
     std::vector<show::Line> history_lines(std::size_t rows);
-    std::vector<Offer> offer_arguments(const std::string& command, const std::string& typed) const;
+    std::vector<Offer> offer_arguments(const std::string& command, const std::string& typed);
+    std::vector<Offer> offer_prompts(const std::string& typed);
     std::vector<Offer> offer_files(const std::string& typed) const;
 
     SessionParts parts_;
     Kept kept_;
     Background reads_;   // One waits for a slow answer without keeping
     Background writes_;  // what the operator sends.
+    Background slow_;    // One waits for MCP servers.
     Desk desk_;
     Composer composer_;
     Conversation conversation_;
@@ -181,9 +200,19 @@ private:
     bool is_status_wanted_{false};
     bool is_status_running_{false};
     bool is_focused_{true};
+    std::vector<service::McpPrompt> prompts_;
+    base::Time prompts_at_{};   // When they were asked for,
+    bool is_prompting_{false};  // and whether they still are.
+    std::vector<service::ModelAvailability> models_;
+    base::Time models_at_{};
+    bool is_modelling_{false};
+    std::optional<service::McpPromptText> expanded_;  // Not in the composer yet.
+    base::Time expanded_at_{};                        // When one was put there.
+    std::size_t questions_{0};
     std::size_t approvals_{0};
     base::Time approvals_at_{};  // When they were looked for.
     bool is_counting_{false};
+    bool is_count_wanted_{false};
     std::string patched_round_;     // The round whose patches are shown,
     std::size_t patched_count_{0};  // and how many of them were.
     std::size_t patches_awaited_{0};

@@ -34,6 +34,7 @@ void Session::act(Job job, std::string done) {
 }
 
 void Session::run_command(const std::string& line) {
+    if (is_prompt_word(line)) return run_prompt(line);
     const auto command = read_command(line);
     if (!command) return note(command.error().message);
     if (!*command) return send(line);  // A word that only looks like a command is a message.
@@ -72,6 +73,8 @@ void Session::run_command(const Command& command) {
             return open(state_overlay(desk_));
         case CommandName::Model:
             return set_model(command.arguments.empty() ? "" : command.arguments.front());
+        case CommandName::Mcp:
+            return open(prompts_overlay(desk_));
         case CommandName::DebugPrompt:
             return open(prompt_overlay(desk_, command.rest));
         case CommandName::Display:
@@ -222,45 +225,6 @@ void Session::export_transcript(const std::string& path) {
             return base::write_file_atomic(file, transcript_markdown(entries.items), 0600);
         },
         "The conversation was written to " + file);
-}
-
-std::vector<Offer> Session::offer_arguments(const std::string& command,
-                                            const std::string& typed) const {
-    std::vector<Offer> offers;
-    const auto offer = [&](std::string_view text, std::string note) {
-        if (std::string_view(text).starts_with(typed) && offers.size() < kOffersMax)
-            offers.push_back({std::string(text), std::move(note)});
-    };
-    if (command == "/agent")
-        for (const auto& id : agent_ids_) offer(id, "");
-    if (command == "/model") {
-        offer(view_.model, "now");
-        offer("default", "the runtime's default");
-    }
-    return offers;
-}
-
-// Only the folder that is typed is read, not all below it.
-std::vector<Offer> Session::offer_files(const std::string& typed) const {
-    const auto slash = typed.rfind('/');
-    const std::string folder = slash == std::string::npos ? "" : typed.substr(0, slash + 1);
-    const std::string begin = slash == std::string::npos ? typed : typed.substr(slash + 1);
-    std::vector<Offer> offers;
-    std::error_code failed;
-    const std::filesystem::path root =
-        view_.workspace.empty() ? parts_.cwd : std::filesystem::path(view_.workspace);
-    std::filesystem::directory_iterator entries(root / folder, failed);
-    for (;
-         !failed && entries != std::filesystem::directory_iterator() && offers.size() < kOffersMax;
-         entries.increment(failed)) {
-        const std::string name = entries->path().filename();
-        if (!name.starts_with(begin) || (begin.empty() && name.starts_with('.'))) continue;
-        const bool is_folder = entries->is_directory(failed);
-        if (base::is_utf8(name) && base::printable(name) == name)
-            offers.push_back({folder + name + (is_folder ? "/" : ""), ""});
-    }
-    std::ranges::sort(offers, {}, &Offer::text);
-    return offers;
 }
 
 }  // namespace tui

@@ -125,7 +125,8 @@ std::vector<show::Line> Session::viewport(std::size_t rows, std::size_t& cursor_
     add(below, status_lines(view_, connection_,
                             {.more_tokens = conversation_.tokens(),
                              .cost_usd = conversation_.cost_usd(),
-                             .approvals = approvals_},
+                             .approvals = approvals_,
+                             .questions = questions_},
                             parts_.clock.now(), size_.columns));
     std::vector<show::Line> above = pending_lines();
     add(above, activity_lines());
@@ -152,12 +153,15 @@ std::vector<show::Line> Session::overlay_lines(std::size_t rows) {
     append(title, dim(" " + base::printable(view_.agent_id)));
     lines.push_back(show::fitted(title, size_.columns));
     add(lines, overlay_->view(size_.columns, rows > kFrameRows ? rows - kFrameRows : 1));
-    lines.push_back(show::fitted(dim(overlay_->hint() + " · Esc closes"), size_.columns));
-    lines.push_back(note_.empty()
-                        ? show::Line{}
-                        : show::fitted(faced(base::printable(base::collapse_whitespace(note_)),
-                                             show::Face::Warning),
-                                       size_.columns));
+    // Where the keys need two lines and nothing else is to be said, they have both.
+    const show::Line keys = dim(overlay_->hint() + " · " + overlay_->escape_hint());
+    auto parts = show::wrapped(keys, size_.columns);
+    const bool is_long = parts.size() > 1 && note_.empty();
+    lines.push_back(is_long ? std::move(parts[0]) : show::fitted(keys, size_.columns));
+    lines.push_back(is_long ? show::fitted(parts[1], size_.columns)
+                            : show::fitted(faced(base::printable(base::collapse_whitespace(note_)),
+                                                 show::Face::Warning),
+                                           size_.columns));
     return lines;
 }
 

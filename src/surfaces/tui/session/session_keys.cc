@@ -62,7 +62,10 @@ void Session::on_key(const Key& key) {
         return;
     }
     const Composed composed = composer_.on_key(key);
-    if (composed.what != Composed::What::Unused) return on_composed(composed);
+    if (composed.what != Composed::What::Unused) {
+        on_composed(composed);
+        return place_expanded();
+    }
     if (key.name == KeyName::Escape) return on_escape();
     if (key.name == KeyName::PageUp && !parts_.fullscreen)
         return open(transcript_overlay(desk_, ""));
@@ -80,6 +83,8 @@ void Session::on_composed(const Composed& composed) {
             request_ = Request::Editor;
             return;
         case Composed::What::Send:
+            if (parts_.clock.now() - expanded_at_ < kReadFirst)
+                return note("Read the text of the MCP server first; then press Enter again");
             return send(composed.text);
         case Composed::What::Command:
             return run_command(composed.text);
@@ -102,7 +107,7 @@ void Session::on_interrupt_key() {
     if (!composer_.is_empty() && !overlay_) {
         composer_.set_draft("");
         interrupted_at_ = {};
-        return;
+        return place_expanded();
     }
     if (now - interrupted_at_ < kTwiceWithin) {
         request_ = Request::Quit;

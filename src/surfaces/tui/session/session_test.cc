@@ -1,133 +1,20 @@
 #include "surfaces/tui/session/session.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "domain/events/messages.h"
-#include "service/remote/remote_plans.h"
 #include "surfaces/tui/overlays/agent_rows.h"
-#include "tests/support/eventually.h"
-#include "tests/support/no_service.h"
+#include "tests/support/tui/console_session.h"
 
 namespace tui {
 namespace {
 
-using test_support::eventually;
 using testing::ElementsAre;
 
-constexpr std::int64_t kCursor = 7;
-
-// One agent whose record ends at kCursor; remembers what it was asked.
-class FakeService final : public test_support::NoService {
-public:
-    Json state(const std::string& agent) override {
-        note("state");
-        return json::object{{"event_seq", kCursor},
-                            {"agent", {{"identity", {{"agent_id", agent}}}}}};
-    }
-    base::Result<std::vector<json::object>> agent_list(const service::AgentsQuery&) override {
-        note("list");
-        return std::vector<json::object>{
-            {{"identity", {{"agent_id", "main"}}}, {"status", "awake_idle"}}};
-    }
-    base::Result<std::vector<domain::Event>> event_page(
-        const std::string&, const service::EventsQuery& query) override {
-        note(fmt::format("before {}", query.before_seq.value_or(0)));
-        return std::vector<domain::Event>{};
-    }
-    base::Result<std::vector<domain::Event>> events(const std::string&, std::int64_t after,
-                                                    std::int64_t) override {
-        note(fmt::format("after {}", after));
-        return std::vector<domain::Event>{};
-    }
-    base::Result<std::string> prompt(const std::string&, const std::string& text,
-                                     const service::Caller&) override {
-        note("prompt " + text);
-        if (refuses_) return base::fail(base::ErrorCode::Conflict, "the agent is stopped");
-        return "m-1";
-    }
-    Json compact_conversation(const std::string&, const service::Caller&) override {
-        note("compact");
-        return json::object{{"compacted", true},
-                            {"previous_estimated_tokens", 9000},
-                            {"projected_estimated_tokens", 4000}};
-    }
-    std::shared_ptr<void> watch_deltas(const std::string&,
-                                       std::function<void(const service::Delta&)> delta) override {
-        const std::lock_guard lock(mutex_);
-        delta_ = std::move(delta);
-        return std::make_shared<int>();
-    }
-    void say(const std::string& text) {
-        const std::lock_guard lock(mutex_);
-        delta_({.text = text});
-    }
-    void refuse() { refuses_ = true; }
-    std::vector<std::string> asked() {
-        const std::lock_guard lock(mutex_);
-        return asked_;
-    }
-    void forget() {
-        const std::lock_guard lock(mutex_);
-        asked_.clear();
-    }
-
-private:
-    void note(std::string what) {
-        const std::lock_guard lock(mutex_);
-        asked_.push_back(std::move(what));
-    }
-
-    std::mutex mutex_;
-    std::vector<std::string> asked_;
-    std::function<void(const service::Delta&)> delta_;
-    std::atomic<bool> refuses_{false};
-};
-
-class SessionTest : public testing::Test {
+class OpenSession : public SessionTest {
 protected:
-    SessionTest() {
-        session->start({80, 24});
-        EXPECT_TRUE(until([&] { return text().contains("connected") && has_asked("after 7"); }));
-    }
-    // Lets the session see what other threads bring until the condition holds.
-    template <class Condition>
-    bool until(Condition condition) {
-        return eventually([&] {
-            inbox.drain();
-            session->on_news();
-            return condition();
-        });
-    }
-    bool has_asked(std::string_view what) {
-        const auto asked = service.asked();
-        return std::ranges::find(asked, what) != asked.end();
-    }
-    std::string text() {
-        std::string all;
-        for (const auto& line : session->draw().frame.lines) all += show::text_of(line) + "\n";
-        return all;
-    }
-    void type(std::string_view letters) {
-        for (const char letter : letters) session->on_key({.text = std::string(1, letter)});
-    }
-    void press(KeyName name) { session->on_key({.name = name}); }
-
-    Wake wake;
-    Inbox inbox{wake};
-    base::SystemClock clock;
-    FakeService service;
-    service::RemotePlans plans{{.address = {}, .vault = {}}};
-    std::shared_ptr<Session> session = std::make_shared<Session>(SessionParts{.service = service,
-                                                                              .plans = plans,
-                                                                              .clock = clock,
-                                                                              .wake = wake,
-                                                                              .inbox = inbox,
-                                                                              .agent = "main"});
+    OpenSession() { start(); }
 };
 
 // contract: API-21
-TEST_F(SessionTest, LoadsTheStateAndContinuesFromItsEvents) {
+TEST_F(OpenSession, LoadsTheStateAndContinuesFromItsEvents) {
     const auto asked = service.asked();
     ASSERT_GE(asked.size(), 3U);
     EXPECT_EQ(asked[0], "state");
@@ -137,7 +24,7 @@ TEST_F(SessionTest, LoadsTheStateAndContinuesFromItsEvents) {
 }
 
 // contract: API-04
-TEST_F(SessionTest, OpensTheListOfAgentsWithOneRequest) {
+TEST_F(OpenSession, OpensTheListOfAgentsWithOneRequest) {
     EXPECT_TRUE(until([&] { return has_asked("list"); }));
     service.forget();
     type("/agents");
@@ -146,13 +33,13 @@ TEST_F(SessionTest, OpensTheListOfAgentsWithOneRequest) {
     EXPECT_THAT(service.asked(), ElementsAre("list"));
 }
 
-TEST_F(SessionTest, ShowsAMessageUntilATurnReadsIt) {
+TEST_F(OpenSession, ShowsAMessageUntilATurnReadsIt) {
     type("hello");
     press(KeyName::Enter);
     EXPECT_TRUE(until([&] { return text().contains("› hello [queued]"); })) << text();
 }
 
-TEST_F(SessionTest, GivesTheDraftOfAFailedSendBack) {
+TEST_F(OpenSession, GivesTheDraftOfAFailedSendBack) {
     service.refuse();
     type("hello");
     press(KeyName::Enter);
@@ -161,7 +48,7 @@ TEST_F(SessionTest, GivesTheDraftOfAFailedSendBack) {
     EXPECT_EQ(session->draft(), "hello");
 }
 
-TEST_F(SessionTest, LeavesOnTheSecondInterrupt) {
+TEST_F(OpenSession, LeavesOnTheSecondInterrupt) {
     type("x");
     session->on_key({.text = "c", .ctrl = true});
     EXPECT_EQ(session->draft(), "");
@@ -173,7 +60,7 @@ TEST_F(SessionTest, LeavesOnTheSecondInterrupt) {
 }
 
 // contract: TUI-26
-TEST_F(SessionTest, ClosesAnOverlayBeforeTheDraftIsTouched) {
+TEST_F(OpenSession, ClosesAnOverlayBeforeTheDraftIsTouched) {
     type("half");
     press(KeyName::PageUp);
     EXPECT_TRUE(text().contains("Transcript")) << text();
@@ -182,7 +69,7 @@ TEST_F(SessionTest, ClosesAnOverlayBeforeTheDraftIsTouched) {
     EXPECT_EQ(session->draft(), "half");
 }
 
-TEST_F(SessionTest, SendsAtMostTwoHundredBytesForAStreamedWord) {
+TEST_F(OpenSession, SendsAtMostTwoHundredBytesForAStreamedWord) {
     constexpr std::size_t kWords = 400;
     Presenter presenter(true, 80, 24);
     const auto draw = [&] {
@@ -204,12 +91,12 @@ TEST_F(SessionTest, SendsAtMostTwoHundredBytesForAStreamedWord) {
     EXPECT_GT(bytes, 0U);
 }
 
-TEST_F(SessionTest, IsAtRestWithoutAClock) {
+TEST_F(OpenSession, IsAtRestWithoutAClock) {
     session->on_key({.name = KeyName::FocusIn});
     EXPECT_EQ(session->next_tick(), std::nullopt);
 }
 
-TEST_F(SessionTest, CompactsTheConversationAndSaysWhatCameOfIt) {
+TEST_F(OpenSession, CompactsTheConversationAndSaysWhatCameOfIt) {
     type("/compact");
     press(KeyName::Enter);
     EXPECT_TRUE(until([&] { return text().contains("from about 9000 to 4000 tokens"); })) << text();
@@ -226,8 +113,13 @@ TEST(AgentRows, GroupAgentsAndPutChildrenBelowTheirParents) {
                             {"status", status},
                             {"scheduling_posture", {{"posture", posture}}}};
     };
+    const auto asking = [](json::object made) {
+        made["last_brief_at"] = "2031-01-01T00:00:00.000000Z";
+        return made;
+    };
     const auto rows = agent_rows(
-        {entry("asleep", "asleep", "idle"), entry("asks", "awake_idle", "waiting_for_operator"),
+        {entry("asleep", "asleep", "idle"), entry("new", "awake_idle", "waiting_for_operator"),
+         asking(entry("asks", "awake_idle", "waiting_for_operator")),
          entry("busy", "awake_running", "active_turn"),
          entry("helper", "awake_idle", "idle", "busy")},
         {entry("child", "awake_running", "active_turn", "asleep")});
@@ -235,7 +127,21 @@ TEST(AgentRows, GroupAgentsAndPutChildrenBelowTheirParents) {
     for (const auto& row : rows)
         shown.push_back(fmt::format("{} {} {}", row.group, row.depth, row.id));
     EXPECT_THAT(shown, ElementsAre("needs you 0 asks", "working 0 busy", "working 1 helper",
-                                   "sleeping 0 asleep", "sleeping 1 child"));
+                                   "sleeping 0 asleep", "sleeping 1 child", "sleeping 0 new"));
+}
+
+TEST(AgentRows, PutTheAgentThatReportedLastFirst) {
+    const auto entry = [](std::string_view id, std::string_view at) {
+        json::object made{{"identity", {{"agent_id", id}}}, {"status", "asleep"}};
+        if (!at.empty()) made["last_brief_at"] = at;
+        return made;
+    };
+    const auto rows = agent_rows({entry("silent", ""), entry("old", "2031-01-01T00:00:00.000000Z"),
+                                  entry("new", "2031-01-02T00:00:00.000000Z"), entry("mute", "")},
+                                 {});
+    std::vector<std::string> shown;
+    for (const auto& row : rows) shown.push_back(row.id);
+    EXPECT_THAT(shown, ElementsAre("new", "old", "silent", "mute"));
 }
 
 }  // namespace

@@ -46,6 +46,18 @@ std::string connection_text(const Connection& connection, base::Time now) {
                      : "reconnecting in " + show::duration_text((left + 999) / 1000 * 1000);
 }
 
+// "2 approvals, 1 question (/approvals)"
+std::string asks_text(const Figures& figures) {
+    std::string text;
+    const auto add = [&](std::size_t count, std::string_view noun) {
+        if (count == 0) return;
+        text += (text.empty() ? "" : ", ") + base::counted(static_cast<std::int64_t>(count), noun);
+    };
+    add(figures.approvals, "approval");
+    add(figures.questions, "question");
+    return text.empty() ? "" : text + " (/approvals)";
+}
+
 // "canonical_root" -> "canonical root"
 std::string worded(std::string name) {
     for (char& c : name)
@@ -97,11 +109,7 @@ std::vector<show::Line> status_lines(const AgentView& view, const Connection& co
         spent = fmt::format("{} of {} tokens", show::count_text(tokens),
                             show::count_text(view.token_budget));
     const bool is_nearly_spent = view.token_budget > 0 && tokens >= view.token_budget / 10 * 9;
-    const std::string asks =
-        figures.approvals == 0
-            ? ""
-            : base::counted(static_cast<std::int64_t>(figures.approvals), "approval") +
-                  " (/approvals)";
+    const std::string asks = asks_text(figures);
     std::vector<show::Line> lines;
     lines.push_back(joined(
         {{base::printable(view.agent_id), show::Face::Accent},

@@ -45,6 +45,7 @@ struct Figures {
     std::int64_t more_tokens{0};  // Since the view was read.
     double cost_usd{0};
     std::size_t approvals{0};  // That wait for the operator, of any agent.
+    std::size_t questions{0};  // Of MCP servers.
 };
 std::vector<show::Line> status_lines(const AgentView& view, const Connection& connection,
                                      const Figures& figures, base::Time now, std::size_t columns);

@@ -82,6 +82,7 @@ std::string Questions::ask(Question question, Done done) {
     question.asked_at = clock_.now();
     question.expires_at = question.asked_at + patience_;
     const std::string id = question.id;
+    const std::string server = question.server;
     bool is_crowded = false;
     {
         const std::lock_guard lock(mutex_);
@@ -93,32 +94,44 @@ std::string Questions::ask(Question question, Done done) {
         }
         is_crowded = all >= kQuestionsMax || same >= kQuestionsPerServerMax;
         const auto wait = is_crowded ? std::chrono::milliseconds(0) : patience_;
-        const std::string server = question.server;
         waiting_.emplace(id,
                          Waiting{std::move(question), std::move(done),
                                  loop_.after(wait, lifetime_.guard([this, id] { settle(id, {}); })),
                                  is_crowded});
-        if (!is_crowded)
-            base::log_info("the MCP server {} asks the operator something: holon mcp questions",
-                           server);
     }
+    if (is_crowded) return id;
+    base::log_info("the MCP server {} asks the operator something: holon mcp questions", server);
+    report_change(server);
     return id;
 }
 
 void Questions::withdraw(const std::string& id) {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = waiting_.extract(id)) loop_.cancel(found.mapped().timer);
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = waiting_.extract(id);
+        if (!found) return;
+        loop_.cancel(found.mapped().timer);
+        if (found.mapped().is_over) return;
+    }
+    report_change("");
+}
+
+void Questions::report_change(const std::string& server) const {
+    if (on_change) on_change(server);
 }
 
 void Questions::settle(const std::string& id, Verdict verdict) {
     Done done;
+    bool was_listed = false;
     {
         const std::lock_guard lock(mutex_);
         auto found = waiting_.extract(id);
         if (!found) return;
         loop_.cancel(found.mapped().timer);
         done = std::move(found.mapped().done);
+        was_listed = !found.mapped().is_over;
     }
+    if (was_listed) report_change("");
     done(std::move(verdict));
 }
 
@@ -144,6 +157,7 @@ base::Status Questions::answer(const std::string& id, Verdict verdict) {
             verdict.content = TRY(filled(*question.schema, std::move(verdict.content)));
         found->second.is_over = true;
     }
+    report_change("");
     loop_.post(lifetime_.guard([this, id, verdict] { settle(id, verdict); }));
     return {};
 }

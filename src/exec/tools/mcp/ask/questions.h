@@ -80,6 +80,11 @@ public:
     // the schema, and the question still waits then.
     base::Status answer(const std::string& id, Verdict verdict);
 
+    // Called after each change of list(): with the server that asks, or without a name when a
+    // question no longer waits. On the loop, or on the thread of answer(); it returns at once. Set
+    // it before anything is asked.
+    std::function<void(const std::string& server)> on_change;
+
 private:
     struct Waiting {
         Question question;
@@ -88,6 +93,7 @@ private:
         bool is_over{false};  // It has its verdict, which is on its way.
     };
     void settle(const std::string& id, Verdict verdict);
+    void report_change(const std::string& server) const;
 
     base::Loop& loop_;
     base::Clock& clock_;

@@ -106,6 +106,26 @@ TEST_F(McpAsked, AWithdrawnQuestionHasNoAnswer) {
     EXPECT_FALSE(questions.answer(id, {}));
 }
 
+TEST_F(McpAsked, EachChangeOfTheListIsReported) {
+    Questions questions(loop_, clock_, ids_, 1ms);
+    std::vector<std::string> reported;
+    questions.on_change = [&](const std::string& server) {
+        reported.push_back(fmt::format("{} {}", server, questions.list().size()));
+    };
+    ASSERT_TRUE(questions.answer(ask(questions), {}));
+    questions.withdraw(ask(questions));
+    ask(questions, "late");
+    ASSERT_TRUE(comes(2));
+    EXPECT_THAT(reported, testing::ElementsAre("s 1", " 0", "s 1", " 0", "late 1", " 0"));
+    // One that is declined at once was never in the list.
+    reported.clear();
+    Questions crowded(loop_, clock_, ids_);
+    crowded.on_change = [&](const std::string& server) { reported.push_back(server); };
+    for (std::size_t i = 0; i <= kQuestionsPerServerMax; ++i) ask(crowded);
+    ASSERT_TRUE(comes(3));
+    EXPECT_EQ(reported.size(), kQuestionsPerServerMax);
+}
+
 TEST(McpPrompts, ListsAreReadWithinBounds) {
     EXPECT_EQ(listed_prompts("s", object_of(R"({"prompts":[{"name":"a","description":"d",
         "arguments":[{"name":"x","required":true},{"name":""},7]},{"name":"has blank"},{"no":1},5]})")),
