@@ -265,7 +265,9 @@ void Scheduler::tick(const domain::AgentId& agent) {
             if (input.vanished) here.active_workspace_entry = input.home_workspace;
             input.skills = skills::discover(skills::places_of(here, user_home, home)).skills;
             input.execution = found.agent.execution = execution_of(agent);
-            input.tools = turn::declarations(registry, found.agent);
+            // For their size, which is the same whoever asks.
+            input.tools = turn::declarations(registry, found.agent,
+                                             domain::AuthorityClass::OperatorInstruction);
             TRY(store.read([&](store::Tx& tx) -> base::Status {
                 input.planned = TRY(plan_ahead(tx, found.agent, input));
                 return {};

@@ -21,7 +21,9 @@ std::vector<std::string> offered(const domain::Agent& agent) {
     add("Patch", tools::Family::LocalEnvironment, domain::RiskLevel::Writes);
     add("Run", tools::Family::LocalEnvironment, domain::RiskLevel::Commands);
     std::vector<std::string> names;
-    for (const auto& tool : declarations(registry, agent)) names.push_back(tool.name);
+    for (const auto& tool :
+         declarations(registry, agent, domain::AuthorityClass::OperatorInstruction))
+        names.push_back(tool.name);
     return names;
 }
 
@@ -45,6 +47,21 @@ TEST(Declarations, DifferBetweenAgentsOnlyAsTheirProfilesDo) {
         domain::execution_of(domain::SandboxBackend::Bubblewrap, domain::SandboxNetwork::None);
     confined.model_override = "a/b";
     EXPECT_EQ(offered(confined), offered(named));
+}
+
+// What a model's own search asks for leaves this machine, and no call of it is seen here.
+TEST(Declarations, OfferNoSearchOfTheModelsOwnToWhatTheOutsideAsksFor) {
+    tools::Registry registry;
+    auto search = std::make_unique<tools::FakeTool>("Search", tools::Family::LocalEnvironment);
+    search->spec_to_change().web_search = true;
+    registry.add(std::move(search));
+    const auto offers = [&](domain::AuthorityClass authority) {
+        return declarations(registry, {.agent_id = {"a"}}, authority).at(0).web_search;
+    };
+    EXPECT_TRUE(offers(domain::AuthorityClass::OperatorInstruction));
+    EXPECT_TRUE(offers(domain::AuthorityClass::RuntimeInstruction));
+    EXPECT_FALSE(offers(domain::AuthorityClass::IntegrationSignal));
+    EXPECT_FALSE(offers(domain::AuthorityClass::ExternalEvidence));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "domain/events/scheduler.h"
 #include "exec/tasks/output.h"
+#include "exec/tools/policy/flow_policy.h"
 #include "flow/admission/follow_up.h"
 #include "flow/turn/apply.h"
 #include "flow/turn/compaction/gather.h"
@@ -103,13 +104,14 @@ struct Runner::Left {
 };
 
 std::vector<provider::ToolDeclaration> declarations(const tools::Registry& registry,
-                                                    const domain::Agent& agent) {
+                                                    const domain::Agent& agent,
+                                                    domain::AuthorityClass authority) {
     std::vector<provider::ToolDeclaration> list;
     for (const auto* spec : registry.exposed(agent.identity.profile_preset)) {
         if (spec->risk == domain::RiskLevel::Commands && !agent.execution.process_execution_exposed)
             continue;
         list.push_back({spec->name, spec->description, spec->input_schema, spec->freeform_patch,
-                        spec->web_search});
+                        spec->web_search && !tools::is_external(authority)});
     }
     return list;
 }
@@ -256,7 +258,7 @@ void Runner::continue_call(const std::shared_ptr<Live>& live, const domain::Tool
 // What a request is made of besides the conversation. The secret goes in last: neither the cache
 // key nor the fingerprint depends on it.
 void Runner::prepare(Live& live) {
-    live.tools = declarations(parts_.dispatcher.registry(), live.facts.agent);
+    live.tools = declarations(parts_.dispatcher.registry(), live.facts.agent, live.authority());
     // A newer program may offer other tools, and the key tells.
     if (live.frame.cache)
         live.frame.cache->prompt_cache_key =

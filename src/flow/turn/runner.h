@@ -163,8 +163,10 @@ private:
 };
 
 // The tools an agent is offered, as the registry publishes them: what its profile grants, and no
-// commands where its execution has no processes.
+// commands where its execution has no processes. A search of the model's own passes by the policy
+// for calls, so it may take the place of ours only where that policy holds nothing back.
 std::vector<provider::ToolDeclaration> declarations(const tools::Registry& registry,
-                                                    const domain::Agent& agent);
+                                                    const domain::Agent& agent,
+                                                    domain::AuthorityClass authority);
 
 }  // namespace turn

@@ -19,7 +19,8 @@ class NoServers final : public ChildRunner {
 public:
     explicit NoServers(base::Clock& clock) : clock_(clock), begun_(clock.now()) {}
     base::Result<std::unique_ptr<Child>> start(const base::ProcessSpec&, ChildEvents) override {
-        starts.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - begun_));
+        starts.push_back(
+            std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - begun_));
         return base::fail(base::ErrorCode::NotFound, "there is no such program");
     }
     base::Result<std::unique_ptr<Child>> connect(const config::McpServer&,
