@@ -184,12 +184,14 @@ TEST_F(Reading, StatusHasTheShapeOfTheReference) {
     EXPECT_EQ(base::string_at(status.at("execution"), "cwd"), program.repo().string());
 }
 
+// With what the agent reported last, which is ours: the reference's clients pass over it.
 TEST_F(Reading, AgentListHasTheShapeOfTheReference) {
     const auto list = program.json_of({"agent", "list"}).as_array();
     ASSERT_EQ(list.size(), 1U);
     EXPECT_EQ(keys_of(list[0]),
-              (std::vector<std::string>{"active_workspace_entry", "identity", "lifecycle", "model",
-                                        "pending", "scheduling_posture", "status"}));
+              (std::vector<std::string>{"active_workspace_entry", "identity", "last_brief",
+                                        "last_brief_at", "lifecycle", "model", "pending",
+                                        "scheduling_posture", "status"}));
     EXPECT_EQ(base::string_at(list[0], "status"), "awake_idle");
     EXPECT_EQ(base::int_at(list[0], "pending", -1), 0);
     EXPECT_EQ(base::string_at(list[0].at("active_workspace_entry"), "cwd"),
