@@ -58,7 +58,8 @@ Life::Life(Disk& disk, World& world, FaultPlan plan, std::uint64_t seed, int lif
              .dispatcher = dispatcher_,
              .feed = feed_,
              .home_of = [](const domain::AgentId& agent) { return scratch() / agent.value; },
-             .context_limits_of = [seed](const std::string&) { return limits_of(seed); }} {
+             .context_limits_of = [seed](const std::string&) { return limits_of(seed); },
+             .summarises = asks_for_summaries(seed)} {
     loop_.after(std::chrono::hours(life), [] {});
     loop_.run();
 }

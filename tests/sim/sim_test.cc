@@ -38,18 +38,21 @@ constexpr sim::Fault kFaults[] = {sim::Fault::CrashBeforeCommit, sim::Fault::Cra
 
 TEST(Simulation, RunsWithoutFaultsHoldEveryInvariant) {
     std::int64_t tasks = 0, results_read = 0;
-    int compacted = 0;
+    int compacted = 0, summarised = 0;
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         const auto outcome = sim::simulate({.seed = seed});
         ASSERT_TRUE(outcome.violations.empty()) << "seed " << seed << joined(outcome.violations);
         tasks += outcome.tasks;
         results_read += outcome.results_read;
         if (outcome.history.contains("turn_local_compaction_applied")) ++compacted;
+        if (outcome.history.contains(R"("summary":"accepted")")) ++summarised;
     }
-    // The stories must have tasks in them, turns that wait for one, and compactions.
+    // The stories must have tasks in them, turns that wait for one, and compactions, some of them
+    // with a summary of the model's.
     EXPECT_GT(tasks, 20);
     EXPECT_GT(results_read, 0);
     EXPECT_GT(compacted, 3);
+    EXPECT_GT(summarised, 0);
 }
 
 TEST(Simulation, OneSeedReplaysToTheByte) {

@@ -3,6 +3,7 @@
 #include <random>
 #include <set>
 
+#include "agent/context/summary/summary.h"
 #include "base/hash.h"
 #include "provider/scripted/scripted_provider.h"
 
@@ -227,6 +228,49 @@ std::string pairing_fault(const std::vector<provider::ConversationTurn>& convers
     return open.empty() ? "" : "the last calls have no results";
 }
 
+namespace {
+
+bool asks_for_summary(const provider::Request& request) {
+    const auto* last = request.conversation.empty()
+                           ? nullptr
+                           : std::get_if<provider::UserTurn>(&request.conversation.back());
+    return last && last->blocks.front().text == context::summary_request();
+}
+
+// One that passes, one that does not, or none: the same for the same request.
+provider::Outcome summary_for(const provider::Request& request) {
+    switch (std::hash<std::string>{}(request.request_id) % 4) {
+        case 0:
+            return std::unexpected(provider::Failure{.kind = provider::FailureKind::ServerError,
+                                                     .message = "no summary"});
+        case 1:
+            return provider::Reply{.blocks = {domain::TextBlock{"There is little to say."}}};
+        default:
+            return provider::Reply{.blocks = {domain::TextBlock{base::json_text(base::to_json(
+                                       context::Summary{.goal = "to work", .next = "more"}))}}};
+    }
+}
+
+// A summary on its way.
+class Summarising final : public provider::Exchange {
+public:
+    explicit Summarising(std::move_only_function<void(provider::Outcome)> done)
+        : done_(std::move(done)) {}
+    void finish(provider::Outcome outcome) {
+        if (is_cancelled_)
+            outcome = std::unexpected(provider::Failure{.kind = provider::FailureKind::Cancelled,
+                                                        .message = "cancelled"});
+        done_(std::move(outcome));
+    }
+    void cancel() override { is_cancelled_ = true; }
+
+private:
+    std::move_only_function<void(provider::Outcome)> done_;
+    bool is_cancelled_{false};
+};
+
+}  // namespace
+
 std::shared_ptr<provider::Exchange> SimModel::ask(
     provider::Request request, provider::Progress progress,
     std::move_only_function<void(provider::Outcome)> done) {
@@ -239,6 +283,13 @@ std::shared_ptr<provider::Exchange> SimModel::ask(
     // The same question, asked again by a new process, must be the same to the byte.
     const auto [known, is_new] = world_.first_prompts.emplace(request.request_id, prompt);
     if (!is_new && known->second != prompt) world_.changed_prompts.push_back(request.request_id);
+    if (asks_for_summary(request)) {
+        auto summarising = std::make_shared<Summarising>(std::move(done));
+        loop_.after(std::chrono::milliseconds(5), [summarising, outcome = summary_for(request)] {
+            summarising->finish(outcome);
+        });
+        return summarising;
+    }
     const std::string message = message_of(request);
     auto& model = by_message_[message];
     if (!model)

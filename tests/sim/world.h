@@ -96,6 +96,11 @@ inline bool is_talkative(std::uint64_t seed) {
     return seed % 2 == 1;
 }
 
+// Whether its compactions ask the model for a summary, too.
+inline bool asks_for_summaries(std::uint64_t seed) {
+    return seed % 4 == 3;
+}
+
 // Why the conversation does not pair every call with exactly one result, or empty.
 std::string pairing_fault(const std::vector<provider::ConversationTurn>& conversation);
 
