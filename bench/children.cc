@@ -27,7 +27,8 @@ constexpr int kMany = 1'010;
 constexpr int kAtOnce = 10;  // Calls in one answer.
 constexpr double kBytesPerChildMax = 1024;
 constexpr std::chrono::minutes kPatience{5};
-constexpr std::chrono::seconds kUntilRest{8};  // What a start needed is given back by then.
+// What a start needed is given back by then, and what the check of the store needed.
+constexpr std::chrono::seconds kUntilRest{25};
 
 double millis(Steady::duration time) {
     return std::chrono::duration<double, std::milli>(time).count();

@@ -4,7 +4,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
+#include <thread>
 
 #include "app/models/models.h"
 #include "app/models/providers.h"
@@ -33,6 +36,8 @@ namespace {
 
 // Connections may use half of them; the rest is for the store, commands and files.
 constexpr rlim_t kOpenFilesWanted = 16'384;
+// A start has other things to read, and what both keep in memory would be mixed.
+constexpr std::chrono::seconds kCheckDelay{10};
 constexpr std::chrono::milliseconds kCheckStepPause{20};
 constexpr std::chrono::hours kCheckPause{24};
 constexpr std::chrono::seconds kRetentionDelay{10};  // Agents that were at work come first.
@@ -158,7 +163,7 @@ private:
     void drain(const std::string& why);
     void finish();
     void keep_watchdog_quiet();
-    void check_store(std::shared_ptr<sqlite::Checker> checker);
+    void check_store();
     void store_checked(const sqlite::CheckReport& report);
 
     const service::ServeOptions& options_;
@@ -177,6 +182,7 @@ private:
     std::optional<base::Signals> signals_;
     FileLimit file_limit_;
     bool is_draining_{false};
+    std::jthread checking_;  // Last: it uses the others.
 };
 
 base::Status Serving::open() {
@@ -303,7 +309,7 @@ void Serving::announce() {
     notify_.send(
         fmt::format("READY=1\nMAINPID={}\nSTATUS=listening on {}", getpid(), plan_.http_addr()));
     if (notify_.watchdog()) keep_watchdog_quiet();
-    check_store(nullptr);
+    runtime_->loop().after(kCheckDelay, [this] { check_store(); });
     runtime_->retention().start(kRetentionDelay);
     runtime_->notifier().start();
 }
@@ -357,33 +363,28 @@ void Serving::finish() {
     runtime_->loop().stop();
 }
 
-// In the background, a small step at a time: damage is reported before somebody runs into it.
-void Serving::check_store(std::shared_ptr<sqlite::Checker> checker) {
+// In the background, a small step at a time: damage is reported before somebody runs into it. On a
+// thread of its own, because what the allocator keeps for a thread goes with it.
+void Serving::check_store() {
     if (is_draining_) return;
-    struct Step {
-        std::shared_ptr<sqlite::Checker> checker;
-        std::optional<sqlite::CheckReport> report{};  // When all is checked.
-        bool is_last{true};
-    };
-    auto step = std::make_shared<Step>(Step{.checker = std::move(checker)});
-    runtime_->loop().offload(
-        [step, file = parts_.config.database()] {
-            if (!step->checker)
-                if (auto opened = sqlite::Checker::open(file)) step->checker = std::move(*opened);
-            step->is_last = !step->checker || !step->checker->step();
-            if (!step->is_last) return;
-            if (step->checker) step->report = step->checker->report();
-            step->checker.reset();
-            malloc_trim(0);  // The agents may be at rest already, and a check reads everything.
-        },
-        [this, step] {
-            if (step->report) store_checked(*step->report);
-            auto next = std::move(step->checker);
-            runtime_->loop().after(
-                step->is_last ? std::chrono::microseconds(kCheckPause)
-                              : std::chrono::microseconds(kCheckStepPause),
-                [this, next = std::move(next)]() mutable { check_store(std::move(next)); });
+    checking_ = std::jthread([this, file = parts_.config.database()](const std::stop_token& stop) {
+        std::optional<sqlite::CheckReport> report;
+        if (const auto checker = sqlite::Checker::open(file)) {
+            std::mutex mutex;
+            std::condition_variable_any pause;
+            std::unique_lock lock(mutex);
+            while (!stop.stop_requested() && (*checker)->step())
+                pause.wait_for(lock, stop, kCheckStepPause, [] { return false; });
+            report = (*checker)->report();
+        }
+        if (stop.stop_requested()) return;
+        runtime_->loop().post([this, report = std::move(report)] {
+            checking_ = {};
+            if (report) store_checked(*report);
+            runtime_->loop().offload([] { malloc_trim(0); }, [] {});
+            runtime_->loop().after(kCheckPause, [this] { check_store(); });
         });
+    });
 }
 
 void Serving::store_checked(const sqlite::CheckReport& report) {
