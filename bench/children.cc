@@ -195,6 +195,8 @@ int main(int argc, char** argv) {
     bench::figure("spawn_against_prompt", bench::median(spawned) / bench::median(prompted), "x");
     const double few = memory(argv[1], kFew);
     const double many = memory(argv[1], kMany);
+    bench::note(fmt::format("at rest: {:.0f} KB with {} children, {:.0f} KB with {}", few / 1024,
+                            kFew, many / 1024, kMany));
     bench::figure("sleeping_child_bytes", (many - few) / (kMany - kFew), "bytes",
                   bench::at_most(kBytesPerChildMax));
 }
