@@ -24,8 +24,8 @@ inline constexpr std::chrono::milliseconds kDrainTimeout = 20s;
 inline constexpr std::chrono::milliseconds kTerminateTimeout = 10s;
 inline constexpr std::chrono::milliseconds kKillTimeout = 5s;
 // How long to wait for a process that holds the home and does not listen, and how often it is
-// checked.
-inline constexpr std::chrono::milliseconds kPassingTimeout = 3s;
+// checked. One that was killed ends when the disk has done what it waits for.
+inline constexpr std::chrono::milliseconds kPassingTimeout = 10s;
 inline constexpr std::chrono::milliseconds kPassingLook = 20ms;
 
 struct DaemonParts {
