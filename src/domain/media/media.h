@@ -8,7 +8,7 @@
 
 namespace domain {
 
-// `file` is a name in the folder with the agent's artifacts. Whoever reads it compares the digest:
+// `file` is a name in the folder with the agent's artifacts. Each reader compares the digest:
 // a file that is gone or has changed is not shown.
 struct Media {
     std::string mime_type;  // As its first bytes say, not as its sender says.

@@ -265,7 +265,7 @@ void Scheduler::tick(const domain::AgentId& agent) {
             if (input.vanished) here.active_workspace_entry = input.home_workspace;
             input.skills = skills::discover(skills::places_of(here, user_home, home)).skills;
             input.execution = found.agent.execution = execution_of(agent);
-            // For their size, which is the same whoever asks.
+            // For their size, which is the same for each instruction.
             input.tools = turn::declarations(registry, found.agent,
                                              domain::AuthorityClass::OperatorInstruction);
             TRY(store.read([&](store::Tx& tx) -> base::Status {

@@ -1,23 +1,13 @@
 #include <gtest/gtest.h>
 
 #include "provider/chat_completions/wire.h"
+#include "provider/images/with_images_for_test.h"
 
 namespace provider::chat_completions {
 namespace {
 
 json::value parsed(std::string_view text) {
     return base::parse_json(text).value();
-}
-
-// A result with two images, of which one is shown.
-Request with_images() {
-    ToolAnswer answer{"c1", "two", false};
-    answer.media = {{"image/png", "a.png", "d1", 3, 1, 1}, {"image/gif", "b.gif", "d2", 3, 1, 1}};
-    return {.model_ref = "a/m",
-            .conversation = {AssistantTurn{{domain::ToolUseBlock{"c1", "Look", json::object()},
-                                            domain::ToolUseBlock{"c2", "Look", json::object()}}},
-                             ToolResultsTurn{{std::move(answer), {"c2", "text", false}}}},
-            .images = {{"d1", std::make_shared<const std::string>("QUJD")}}};
 }
 
 TEST(EncodeRequest, ImagesFollowTheResultsOfAllCallsAsDataOfATool) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "provider/images/with_images_for_test.h"
 #include "provider/openai_responses/patch_grammar.h"
 #include "provider/openai_responses/wire.h"
 
@@ -23,17 +24,6 @@ const ToolDeclaration kPatch{"ApplyPatch", "A unified diff.",
                                         "required":["patch"]})")
                                  .as_object(),
                              true};
-
-// A result with two images, of which one is shown.
-Request with_images() {
-    ToolAnswer answer{"c1", "two", false};
-    answer.media = {{"image/png", "a.png", "d1", 3, 1, 1}, {"image/gif", "b.gif", "d2", 3, 1, 1}};
-    return {.model_ref = "a/m",
-            .conversation = {AssistantTurn{{domain::ToolUseBlock{"c1", "Look", json::object()},
-                                            domain::ToolUseBlock{"c2", "Look", json::object()}}},
-                             ToolResultsTurn{{std::move(answer), {"c2", "text", false}}}},
-            .images = {{"d1", std::make_shared<const std::string>("QUJD")}}};
-}
 
 TEST(EncodeInput, ImagesArePartsOfTheOutputOfTheirCall) {
     auto request = with_images();
