@@ -132,6 +132,18 @@ domain::TranscriptEntry assistant_entry(const Facts& facts, const ModelReplied& 
     return out;
 }
 
+namespace {
+
+// The images that a model may be shown. The gate reads no images: where a result enters only as a
+// document that it accepted, they stay outside.
+const json::value* shown_media(const domain::ToolExecution& execution) {
+    const bool is_enforced = execution.result && execution.result->gate &&
+                             execution.result->gate->policy == domain::GatePolicy::Enforce;
+    return execution.envelope && !is_enforced ? results::media_of(*execution.envelope) : nullptr;
+}
+
+}  // namespace
+
 domain::TranscriptEntry results_entry(const Facts& facts, std::int64_t round,
                                       const std::vector<domain::ToolExecution>& executions) {
     auto out = entry(facts, domain::TranscriptKind::ToolResults, round);
@@ -142,9 +154,7 @@ domain::TranscriptEntry results_entry(const Facts& facts, std::int64_t round,
         json::object result{{"tool_use_id", execution.tool_use_id},
                             {"content", execution.receipt.value_or("")},
                             {"is_error", failed}};
-        if (const auto* media =
-                execution.envelope ? results::media_of(*execution.envelope) : nullptr)
-            result["media"] = *media;
+        if (const auto* media = shown_media(execution)) result["media"] = *media;
         if (failed && execution.envelope)
             if (const auto* error = base::find(*execution.envelope, "error"))
                 result["error"] = *error;

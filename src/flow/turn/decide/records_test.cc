@@ -47,6 +47,21 @@ TEST(Records, TheResultsOfARoundNameTheImagesOfEachCall) {
     EXPECT_FALSE(answers[1].media);
 }
 
+TEST(Records, ImagesThatTheGateCannotReadStayOutside) {
+    const json::value media =
+        base::to_json(std::vector<domain::Media>{{"image/png", "a.png", "d", 3, 1, 1}});
+    const auto is_shown = [&](domain::GatePolicy policy) {
+        domain::ToolExecution execution;
+        execution.envelope = json::object{{"status", "success"}, {"result", {{"media", media}}}};
+        execution.result.emplace().gate =
+            domain::GateMark{.policy = policy, .outcome = domain::GateOutcome::Accept};
+        const auto entry = results_entry(thinking(2), 2, {execution});
+        return entry.data.at("results").at(0).as_object().contains("media");
+    };
+    EXPECT_FALSE(is_shown(domain::GatePolicy::Enforce));
+    EXPECT_TRUE(is_shown(domain::GatePolicy::Report));
+}
+
 // contract: PROV-68
 TEST(Records, TheProviderEventIsTelemetryWithoutTextOrToolRequests) {
     const auto event = round_completed(thinking(2), wordy());
