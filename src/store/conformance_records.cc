@@ -147,6 +147,19 @@ TEST_P(StoreConformance, EventsAreNumberedPerAgentFromOne) {
     });
 }
 
+TEST_P(StoreConformance, AnAgentErasedAfterItsEventStartsAtOneAgain) {
+    write([](Tx& tx) -> Status {
+        TRY(tx.append_event({"ada"}, event("e1")));
+        TRY(tx.append_event({"bob"}, event("e2")));
+        return tx.erase_agent({"ada"});
+    });
+    write([](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.append_event({"ada"}, event("e3"))), 1);
+        EXPECT_EQ(TRY(tx.append_event({"bob"}, event("e4"))), 2);
+        return {};
+    });
+}
+
 TEST_P(StoreConformance, AnUndoneEventLeavesNoGap) {
     write([](Tx& tx) -> Status { return TRY(tx.append_event({"ada"}, event("e1"))), Status{}; });
     const Status undone = store_->write(Durability::Process, [](Tx& tx) -> Status {

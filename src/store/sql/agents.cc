@@ -43,10 +43,26 @@ Result<std::int64_t> SqlTx::place_in_list(std::string_view before, std::string_v
 Result<std::int64_t> SqlTx::next_seq(const AgentId& agent, std::string_view stream) {
     if (access_ == Access::Read)
         return fail(ErrorCode::Refused, "a read cannot change anything; use write()");
-    return number(
-        "INSERT INTO stream_heads (agent_id, stream, seq) VALUES ($1, $2, 1) "
-        "ON CONFLICT (agent_id, stream) DO UPDATE SET seq = stream_heads.seq + 1 RETURNING seq",
-        {agent, stream});
+    const std::int64_t next = TRY(head_of(agent, stream)) + 1;
+    heads_.insert_or_assign({agent.value, std::string(stream)}, next);
+    return next;
+}
+
+Result<std::int64_t> SqlTx::head_of(const AgentId& agent, std::string_view stream) {
+    const auto given = heads_.find({agent.value, std::string(stream)});
+    if (given != heads_.end()) return given->second;
+    return number("SELECT seq FROM stream_heads WHERE agent_id = $1 AND stream = $2",
+                  {agent, stream});
+}
+
+Status SqlTx::settle() {
+    for (const auto& [place, seq] : heads_)
+        TRY(
+            change("INSERT INTO stream_heads (agent_id, stream, seq) VALUES ($1, $2, $3) "
+                   "ON CONFLICT (agent_id, stream) DO UPDATE SET seq = excluded.seq",
+                   {AgentId{place.first}, place.second, seq}));
+    heads_.clear();
+    return {};
 }
 
 Result<std::optional<domain::Agent>> SqlTx::agent(const AgentId& id) {
@@ -193,6 +209,7 @@ Status SqlTx::erase_agent(const AgentId& id) {
              "DELETE FROM agents WHERE agent_id = $1",
          })
         TRY(change(statement, {id}));
+    std::erase_if(heads_, [&](const auto& head) { return head.first.first == id.value; });
     return {};
 }
 

@@ -21,16 +21,18 @@ base::Result<std::string> encode(const json::value& value) {
 }
 
 base::Result<std::string> encode(const base::typed::Type& type, const void* record) {
-    json::value value;
+    Room room;
+    json::value value(room.storage());
     base::typed::encode(type, record, value);
     return encode(value);
 }
 
-base::Result<json::value> parse(std::string_view text) {
+base::Result<json::value> parse(std::string_view text, json::storage_ptr storage) {
     json::parse_options options;
     options.max_depth = kRecordDepthMax;
     boost::system::error_code error;
-    auto value = json::parse(json::string_view(text.data(), text.size()), error, {}, options);
+    auto value = json::parse(json::string_view(text.data(), text.size()), error, std::move(storage),
+                             options);
     if (error)
         return base::fail(ErrorCode::Corrupt, "a stored record is not JSON: {}", error.message());
     return value;

@@ -34,7 +34,7 @@ Result<std::vector<Event>> SqlTx::events(const AgentId& agent, const store::Page
 }
 
 Result<std::int64_t> SqlTx::last_event_seq(const AgentId& agent) {
-    return number("SELECT seq FROM stream_heads WHERE agent_id = $1 AND stream = 'event'", {agent});
+    return head_of(agent, "event");
 }
 
 Status SqlTx::append_transcript(const TranscriptEntry& entry) {

@@ -146,8 +146,7 @@ Result<std::vector<store::TableRows>> SqlTx::row_counts() {
 }
 
 Result<std::int64_t> SqlTx::stream_head(const AgentId& agent, Stream stream) {
-    return number("SELECT seq FROM stream_heads WHERE agent_id = $1 AND stream = $2",
-                  {agent, sql_of(stream).head});
+    return head_of(agent, sql_of(stream).head);
 }
 
 Result<std::vector<AgedRow>> SqlTx::oldest_rows(const AgentId& agent, Stream stream,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "store/sql/bodies.h"
@@ -30,6 +31,9 @@ public:
     store::Durability durability() const override { return durability_; }
     // The error of the first change that failed: nothing of this transaction may be committed.
     const std::optional<base::Error>& doomed() const { return doomed_; }
+    // Writes what the transaction kept back: the last number of each stream that it gave out.
+    // Called once, when its work succeeded.
+    Status settle();
 
     Result<std::optional<domain::Agent>> agent(const domain::AgentId& id) override;
     Result<std::vector<domain::AgentId>> agents(const domain::AgentId& after,
@@ -239,6 +243,8 @@ private:
 
     // The next number of one of the agent's streams. Undone with the transaction, so without gaps.
     Result<std::int64_t> next_seq(const domain::AgentId& agent, std::string_view stream);
+    // The last number given out, by this transaction too; 0 when there is none.
+    Result<std::int64_t> head_of(const domain::AgentId& agent, std::string_view stream);
 
     // The agent ids in the first column.
     Result<std::vector<domain::AgentId>> agent_ids(std::string_view statement, Params params);
@@ -297,6 +303,8 @@ private:
     Access access_;
     store::Durability durability_;
     std::optional<base::Error> doomed_;
+    // The last number given out, by agent and stream: written once, however many were.
+    std::map<std::pair<std::string, std::string>, std::int64_t> heads_;
 };
 
 }  // namespace sql

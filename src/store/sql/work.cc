@@ -106,7 +106,7 @@ Result<store::WorkCounts> SqlTx::work_counts(const AgentId& agent) {
 }
 
 Result<std::int64_t> SqlTx::work_version(const AgentId& agent) {
-    return number("SELECT seq FROM stream_heads WHERE agent_id = $1 AND stream = 'work'", {agent});
+    return head_of(agent, "work");
 }
 
 Result<std::vector<AgentId>> SqlTx::agents_with_runnable_work(const AgentId& after,

@@ -45,6 +45,7 @@ void run_work(Job& job, sql::Connection& connection, sql::Access access) {
     sql::SqlTx tx(connection, access, job.durability);
     try {
         job.outcome = job.work(tx);
+        if (job.outcome && !tx.doomed()) job.outcome = tx.settle();
         if (job.outcome && tx.doomed()) job.outcome = std::unexpected(*tx.doomed());
         job.durability = tx.durability();
     } catch (...) {

@@ -172,6 +172,7 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.set_queue_status({"m"}, domain::QueueStatus::Processed, std::nullopt, {}));
     TRY(tx.artifacts_of({"m"}));
     TRY(tx.erase_message({"m"}, 99));
+    TRY(tx.settle());
     return tx.erase_agent({"a"});
 }
 
