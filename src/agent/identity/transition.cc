@@ -8,9 +8,13 @@ namespace identity {
 
 base::Status record_state(events::Log& log, const domain::AgentId& agent,
                           domain::AgentStatus previous) {
-    return log.append(agent, domain::events::AgentStateChanged{
-                                 .state = agent_state(TRY(load_facts(log.tx(), agent))),
-                                 .previous_status = previous});
+    return record_state(log, TRY(load_facts(log.tx(), agent)), previous);
+}
+
+base::Status record_state(events::Log& log, const AgentFacts& facts, domain::AgentStatus previous) {
+    return log.append(facts.agent.agent_id,
+                      domain::events::AgentStateChanged{.state = agent_state(facts),
+                                                        .previous_status = previous});
 }
 
 base::Result<domain::AgentStatus> current_status(store::Tx& tx, const domain::AgentId& agent) {
@@ -19,8 +23,8 @@ base::Result<domain::AgentStatus> current_status(store::Tx& tx, const domain::Ag
 
 base::Status record_change(events::Log& log, const domain::AgentId& agent,
                            domain::AgentStatus previous) {
-    if (TRY(current_status(log.tx(), agent)) == previous) return {};
-    return record_state(log, agent, previous);
+    const auto facts = TRY(load_facts(log.tx(), agent));
+    return status_of(facts) == previous ? base::Status{} : record_state(log, facts, previous);
 }
 
 }  // namespace identity

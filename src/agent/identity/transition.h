@@ -9,6 +9,8 @@ namespace identity {
 // Appends agent_state_changed: the state as of the transaction, and `previous_status`.
 base::Status record_state(events::Log& log, const domain::AgentId& agent,
                           domain::AgentStatus previous);
+// The same from `facts` that were just loaded: nothing of the agent has changed since.
+base::Status record_state(events::Log& log, const AgentFacts& facts, domain::AgentStatus previous);
 
 // The status as of the transaction.
 base::Result<domain::AgentStatus> current_status(store::Tx& tx, const domain::AgentId& agent);

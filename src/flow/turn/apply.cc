@@ -89,7 +89,7 @@ base::Status record_closed(events::Log& log, const domain::Agent& agent) {
                                                   .closure = identity::decide_closure(facts)}));
     // Control may have come before the end: then it was running no more to those who looked.
     const identity::AgentFacts before{.agent = agent, .open_attempt = domain::Attempt{}};
-    return identity::record_state(log, agent.agent_id, identity::status_of(before));
+    return identity::record_state(log, facts, identity::status_of(before));
 }
 
 // What the brief means to its operator, as things stand now that the turn is over.
