@@ -3,17 +3,20 @@
 #include "base/log/log.h"
 #include "base/text.h"
 #include "surfaces/http/server/errors.h"
+#include "surfaces/http/server/wire.h"
 
 namespace http_surface {
 namespace {
 
 constexpr auto kResult = net::as_tuple(net::use_awaitable);
 constexpr std::size_t kReadBytes = 4096;
+constexpr std::size_t kBodyReadBytes = 64 * 1024;
 constexpr std::size_t kKeyCharsShown = 40;
 constexpr std::size_t kLingerBytesMax = 256 * 1024;
 constexpr std::chrono::seconds kLinger{2};
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::string_view kHeartbeat = ": heartbeat\n\n";
+constexpr std::string_view kLastChunk = "0\r\n\r\n";
 constexpr std::string_view kGoodbye = ": the server is going away\n\n";
 
 using Parser = http::request_parser<http::string_body>;
@@ -156,16 +159,26 @@ Response too_large(std::size_t bytes_max) {
                    fmt::format("the body may have at most {} bytes here", bytes_max));
 }
 
-template <class S>
-class Connection final : public OpenConnection, public std::enable_shared_from_this<Connection<S>> {
+// A field as it is sent. A value with a line end would be two fields.
+void add_field(std::string& head, std::string_view name, std::string_view value) {
+    head.append(name).append(": ");
+    for (const char c : value) head += c == '\r' || c == '\n' ? ' ' : c;
+    head += "\r\n";
+}
+
+std::string status_line(http::status status) {
+    return fmt::format("HTTP/1.1 {} {}\r\n", static_cast<unsigned>(status),
+                       std::string_view(http::obsolete_reason(status)));
+}
+
+class Connection final : public OpenConnection, public std::enable_shared_from_this<Connection> {
 public:
-    template <class... Args>
-    Connection(Core& core, Peer peer, Stream stream, Args&... tls)
+    Connection(Core& core, Peer peer, Stream stream, net::ssl::context* tls)
         : core_(core),
           limits_(core.options.limits),
           peer_(std::move(peer)),
-          stream_(std::move(stream), tls...),
-          wake_(stream_.get_executor()) {
+          wire_(std::move(stream), tls),
+          wake_(lowest().get_executor()) {
         place_ = core_.open.insert(core_.open.end(), this);
         ++core_.open_by_peer[peer_.key];
         ++core_.metrics.connections_open;
@@ -179,8 +192,8 @@ public:
     }
 
     void start() {
-        net::co_spawn(stream_.get_executor(), run(),
-                      [self = this->shared_from_this()](const std::exception_ptr& failure) {
+        net::co_spawn(lowest().get_executor(), run(),
+                      [self = shared_from_this()](const std::exception_ptr& failure) {
                           log_failure(failure);
                       });
     }
@@ -192,17 +205,11 @@ public:
     void abort() override { lowest().close(); }
 
 private:
-    static constexpr bool kTls = std::is_same_v<S, TlsStream>;
-
-    Stream& lowest() { return beast::get_lowest_layer(stream_); }
+    Stream& lowest() { return wire_.lowest(); }
 
     net::awaitable<void> run() {
-        if constexpr (kTls) {
-            lowest().expires_after(limits_.header);
-            const auto [error] =
-                co_await stream_.async_handshake(net::ssl::stream_base::server, kResult);
-            if (error) co_return;
-        }
+        lowest().expires_after(limits_.header);
+        if (co_await wire_.open()) co_return;
         for (std::size_t served = 1; co_await has_request(); ++served) {
             const bool last = served >= limits_.requests_per_connection;
             if (!co_await serve_one(last)) break;
@@ -216,12 +223,34 @@ private:
         if (buffer_.size() > 0) co_return true;
         idle_ = true;
         lowest().expires_after(limits_.idle);
-        const auto [error, bytes] =
-            co_await stream_.async_read_some(buffer_.prepare(kReadBytes), kResult);
+        const auto error = co_await read_more(kReadBytes);
         idle_ = false;
-        if (error) co_return false;
+        co_return !error;
+    }
+
+    net::awaitable<beast::error_code> read_more(std::size_t bytes_max) {
+        const auto [error, bytes] = co_await wire_.read_some(buffer_.prepare(bytes_max));
         buffer_.commit(bytes);
-        co_return true;
+        co_return error;
+    }
+
+    enum class Until { Header, Body };
+
+    // Reads until the parser has what is asked for, or until the connection or the parser fails.
+    net::awaitable<beast::error_code> parse(Until until) {
+        const bool whole = until == Until::Body;
+        parser_->eager(whole);
+        while (!(whole ? parser_->is_done() : parser_->is_header_done())) {
+            beast::error_code error;
+            const std::size_t used =
+                buffer_.size() > 0 ? parser_->put(buffer_.data(), error) : std::size_t{0};
+            buffer_.consume(used);
+            if (error && error != http::error::need_more) co_return error;
+            if (used > 0 && !error) continue;
+            error = co_await read_more(whole ? kBodyReadBytes : kReadBytes);
+            if (error) co_return error;
+        }
+        co_return beast::error_code{};
     }
 
     // Reads and answers one request; false when the connection has to end then.
@@ -230,9 +259,7 @@ private:
         parser_->header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
         parser_->body_limit(limits_.body_bytes);
         lowest().expires_after(limits_.header);
-        const auto [error, bytes] =
-            co_await http::async_read_header(stream_, buffer_, *parser_, kResult);
-        if (error) {
+        if (const auto error = co_await parse(Until::Header)) {
             if (is_http_error(error)) co_await refuse(unreadable(error));
             co_return false;
         }
@@ -267,8 +294,8 @@ private:
         parser_->body_limit(bytes_max);
         lowest().expires_after(limits_.body);
         if (parser_->get().count(http::field::expect) > 0 && buffer_.size() == 0)
-            co_await net::async_write(stream_, net::buffer(kContinue), kResult);
-        const auto [error, bytes] = co_await http::async_read(stream_, buffer_, *parser_, kResult);
+            co_await write_all({net::buffer(kContinue)});
+        const auto error = co_await parse(Until::Body);
         if (error == http::error::body_limit) co_return too_large(bytes_max);
         if (is_http_error(error)) co_return unreadable(error);
         co_return std::nullopt;
@@ -324,43 +351,48 @@ private:
     }
 
     net::awaitable<bool> write(Response response) {
-        http::response<http::string_body> message(static_cast<http::status>(response.status), 11);
-        message.set(http::field::content_type, response.content_type);
-        message.set(http::field::cache_control, "no-store");
-        message.set(http::field::date, http_date());
-        for (const auto& [name, value] : response.headers) message.set(name, value);
-        message.keep_alive(keep_);
-        if (response.status != 204) message.content_length(response.body.size());
+        std::string head = status_line(static_cast<http::status>(response.status));
+        add_field(head, "Content-Type", response.content_type);
+        add_field(head, "Cache-Control", "no-store");
+        add_field(head, "Date", http_date());
+        for (const auto& [name, value] : response.headers) add_field(head, name, value);
+        if (!keep_) add_field(head, "Connection", "close");
+        if (response.status != 204)
+            add_field(head, "Content-Length", std::to_string(response.body.size()));
+        head += "\r\n";
         // Parsed to the end of its head at least, or it is not known to be a HEAD.
         const bool head_only =
             parser_->is_header_done() && parser_->get().method() == http::verb::head;
-        if (!head_only) message.body() = std::move(response.body);
+        std::vector<net::const_buffer> parts{net::buffer(head)};
+        if (!head_only) parts.push_back(net::buffer(response.body));
         lowest().expires_after(limits_.write);
-        http::response_serializer<http::string_body> serializer(message);
-        const auto [error, bytes] =
-            head_only ? co_await http::async_write_header(stream_, serializer, kResult)
-                      : co_await http::async_write(stream_, serializer, kResult);
+        const auto error = co_await wire_.write(parts);
         co_return !error && keep_;
+    }
+
+    // Errors are left to the next read or write.
+    net::awaitable<void> write_all(std::vector<net::const_buffer> parts) {
+        co_await wire_.write(parts);
     }
 
     net::awaitable<void> follow(Response wanted) {
         const bool chunked = parser_->get().version() >= 11;
         parser_.reset();
         buffer_ = beast::flat_buffer();  // Thousands of idle streams keep no room for requests.
-        http::response<http::empty_body> message(http::status::ok, 11);
-        message.set(http::field::content_type, "text/event-stream");
-        message.set(http::field::cache_control, "no-cache");
-        message.set(http::field::date, http_date());
-        message.keep_alive(false);
-        if (chunked) message.chunked(true);
+        std::string head = status_line(http::status::ok);
+        add_field(head, "Content-Type", "text/event-stream");
+        add_field(head, "Cache-Control", "no-cache");
+        add_field(head, "Date", http_date());
+        add_field(head, "Connection", "close");
+        if (chunked) add_field(head, "Transfer-Encoding", "chunked");
+        head += "\r\n";
+        const std::vector<net::const_buffer> parts{net::buffer(head)};
         lowest().expires_after(limits_.write);
-        http::response_serializer<http::empty_body> serializer(message);
-        const auto [error, bytes] = co_await http::async_write_header(stream_, serializer, kResult);
-        if (error) co_return;
+        if (co_await wire_.write(parts)) co_return;
         ++core_.metrics.streams_open;
         auto frames = subscribe(wanted);
-        net::co_spawn(stream_.get_executor(), notice_leaving(),
-                      [self = this->shared_from_this()](const std::exception_ptr& failure) {
+        net::co_spawn(lowest().get_executor(), notice_leaving(),
+                      [self = shared_from_this()](const std::exception_ptr& failure) {
                           log_failure(failure);
                       });
         co_await write_events(frames.get(), chunked);
@@ -396,8 +428,7 @@ private:
         }
         if (gone_) co_return;
         if (core_.draining && !co_await write_part({net::buffer(kGoodbye)}, chunked)) co_return;
-        if (chunked)
-            co_await net::async_write(stream_, net::buffer(std::string_view("0\r\n\r\n")), kResult);
+        if (chunked) co_await write_all({net::buffer(kLastChunk)});
     }
 
     static std::vector<net::const_buffer> buffers_of(const std::vector<FrameText>& frames) {
@@ -416,7 +447,7 @@ private:
             part.push_back(net::buffer(std::string_view("\r\n")));
         }
         lowest().expires_after(limits_.write);
-        const auto [error, bytes] = co_await net::async_write(stream_, part, kResult);
+        const auto error = co_await wire_.write(part);
         if (error == beast::error::timeout) ++core_.metrics.streams_dropped;
         co_return !error;
     }
@@ -427,8 +458,7 @@ private:
         std::array<char, 512> ignored;
         for (std::size_t total = 0; total < kLingerBytesMax;) {
             lowest().expires_never();
-            const auto [error, bytes] =
-                co_await stream_.async_read_some(net::buffer(ignored), kResult);
+            const auto [error, bytes] = co_await wire_.read_some(net::buffer(ignored));
             if (error) break;
             total += bytes;
         }
@@ -439,10 +469,8 @@ private:
     // Closing with unread bytes would reset the connection and could take the last answer along,
     // so they are read for a moment.
     net::awaitable<void> close() {
-        if constexpr (kTls) {
-            lowest().expires_after(kLinger);
-            co_await stream_.async_shutdown(kResult);
-        }
+        lowest().expires_after(kLinger);
+        co_await wire_.close();
         beast::error_code ignored;
         lowest().socket().shutdown(net::socket_base::shutdown_send, ignored);
         lowest().expires_after(kLinger);
@@ -478,7 +506,7 @@ private:
     Core& core_;
     const Limits& limits_;
     Peer peer_;
-    S stream_;
+    Wire wire_;
     net::basic_waitable_timer<std::chrono::steady_clock,
                               net::wait_traits<std::chrono::steady_clock>,
                               net::io_context::executor_type>
@@ -503,11 +531,7 @@ void log_failure(const std::exception_ptr& failure) {
 }
 
 void serve_connection(Core& core, Stream stream, Peer peer, net::ssl::context* tls) {
-    if (tls)
-        std::make_shared<Connection<TlsStream>>(core, std::move(peer), std::move(stream), *tls)
-            ->start();
-    else
-        std::make_shared<Connection<Stream>>(core, std::move(peer), std::move(stream))->start();
+    std::make_shared<Connection>(core, std::move(peer), std::move(stream), tls)->start();
 }
 
 }  // namespace http_surface
