@@ -17,6 +17,8 @@ target_compile_definitions(holon_options INTERFACE
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED HOLON_VERSION="${PROJECT_VERSION}")
 target_link_options(holon_options INTERFACE -fuse-ld=lld)
 # What is in memory of a run is mostly the program's own text: less of it is less memory.
+target_compile_options(holon_options INTERFACE
+  $<$<CONFIG:Release>:-ffunction-sections> $<$<CONFIG:Release>:-fdata-sections>)
 target_link_options(holon_options INTERFACE
   $<$<CONFIG:Release>:-Wl,--gc-sections,--icf=safe,-z,pack-relative-relocs>)
 # Few functions are worth a copy at each call: without the copies the program is a third smaller and builds
@@ -39,7 +41,8 @@ endif()
 
 # For builds that are made whole: sources share the cost of what their headers bring, which takes about a
 # third of the time. The others leave it out, so that a change of one file makes only what includes it.
-option(HOLON_UNITY "Compile the sources of a target in groups, with more headers precompiled" OFF)
+set(HOLON_UNITY 0 CACHE STRING
+  "Compile up to so many sources of a target as one, with more headers precompiled; 0: each by itself")
 
 set(pch_headers ${CMAKE_SOURCE_DIR}/cmake/pch.h)
 if(HOLON_UNITY)
@@ -54,7 +57,7 @@ add_library(holon_test_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
 target_link_libraries(holon_test_pch PUBLIC holon_options GTest::gmock)
 target_precompile_headers(holon_test_pch PRIVATE ${pch_headers} <gmock/gmock.h> <gtest/gtest.h>)
 
-# With HOLON_UNITY, a target's sources compile in groups of up to 8 as one file each.
+# With HOLON_UNITY, a target's sources compile in groups as one file each.
 function(holon_unity target)
   if(NOT HOLON_UNITY)
     return()
@@ -62,7 +65,7 @@ function(holon_unity target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cc$")
   list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
-  execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/unity_groups 8 ${sources}
+  execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/unity_groups ${HOLON_UNITY} ${sources}
     OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" " " lines "${lines}")
   separate_arguments(lines)
