@@ -46,6 +46,6 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "bubblewrap, git, ca-certificates")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "git, ca-certificates")
 set(CPACK_STRIP_FILES OFF)  # The program is, already.
 include(CPack)

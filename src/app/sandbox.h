@@ -16,7 +16,7 @@ sandbox::Boundary boundary_of(const config::Config& config, const config::Sandbo
 // operator should read. `wanted` is that of the command line and applies to this process only. A
 // home without a database is a new one: its commands are confined if this machine can do that,
 // unless `new_home` (HOLON_NEW_HOME_SANDBOX) says none. Other homes keep what they have. May run
-// bwrap.
+// a confined command.
 base::Result<std::vector<std::string>> choose_sandbox(config::Config& config,
                                                       const std::optional<std::string>& wanted,
                                                       const std::string& new_home);

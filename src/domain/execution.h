@@ -19,7 +19,7 @@ enum class SandboxNetwork { None, Allowlist, Host };
 BOOST_DESCRIBE_ENUM(SandboxNetwork, None, Allowlist, Host)
 
 // Each is enforced by the kernel, for every process of the command (cpu, memory, file size and open
-// files: for each process by itself).
+// files: for each process by itself; private_tmp_bytes: for its private folders together).
 struct SandboxLimits {
     std::int64_t cpu_s{600};
     std::int64_t memory_bytes{std::int64_t{8} << 30};

@@ -300,7 +300,7 @@ TEST_F(ConfinedTools, AFilterOfAnAgentsRepositoryRunsBehindTheBoundary) {
 TEST_F(ConfinedTools, TheFactsHaveTheVersionAndTheLimits) {
     const auto facts = shell_.boundary({"default"}).facts();
     EXPECT_EQ(facts.backend, "bubblewrap");
-    EXPECT_THAT(facts.version, testing::MatchesRegex("[0-9]+\\.[0-9]+.*"));
+    EXPECT_THAT(facts.version, testing::MatchesRegex("Linux [0-9]+\\.[0-9]+.*"));
     EXPECT_EQ(facts.network, sandbox::Network::None);
     EXPECT_THAT(facts.limits, Contains(std::pair<std::string, std::string>("cpu_s", "600")));
 }

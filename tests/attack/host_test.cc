@@ -1,8 +1,11 @@
 // The host and a command change things at the same time: names that are replaced, git folders that
 // both write.
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 
 #include <fstream>
@@ -199,6 +202,85 @@ TEST_F(Meanwhile, ACommitOfAKilledCommandIsSettledByTheNext) {
               std::vector<std::string>{});
     EXPECT_EQ(base::read_file(root_ / ".git/HEAD", 100), "ref: refs/heads/other\n");
     EXPECT_FALSE(fs::exists(left));
+}
+
+// The processes that this one has started and that still run.
+std::vector<pid_t> children() {
+    std::vector<pid_t> list;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+        const auto text = base::read_file(entry.path() / "stat", 4096).value_or("");
+        const auto end = text.rfind(')');
+        if (end == std::string::npos) continue;
+        char state = 0;
+        int parent = 0;
+        if (std::sscanf(text.c_str() + end + 1, " %c %d", &state, &parent) == 2 &&
+            parent == ::getpid() && text.contains("(3)"))
+            list.push_back(std::stoi(text));
+    }
+    return list;
+}
+
+// Whoever starts the sandbox dies first: everything inside dies with it. attempt() looks for what
+// is left.
+TEST_F(Meanwhile, NothingOutlivesABoundaryThatIsKilled) {
+    ASSERT_EQ(::mkfifo((root_ / "ready").c_str(), 0600), 0);
+    std::size_t killed = 0;
+    std::thread host([&] {
+        std::string word;
+        std::ifstream(root_ / "ready") >> word;
+        for (const pid_t pid : children()) killed += ::kill(pid, SIGKILL) == 0 ? 1 : 0;
+    });
+    const auto findings =
+        attempt({.family = "killed",
+                 .script = "(setsid sleep 60 &); trap '' TERM; echo x > ready; sleep 60"},
+                Confined::Yes);
+    host.join();
+    EXPECT_EQ(killed, 1U);
+    EXPECT_FALSE(exit_.output_cut_off || exit_.timed_out);  // Somebody held its output.
+    EXPECT_EQ(findings, std::vector<std::string>{}) << said_;
+}
+
+// Mounts of the host below the folders that a command sees. Only root can make them.
+class HostMounts : public Meanwhile {
+protected:
+    void TearDown() override {
+        for (const auto& path : made_) ::umount2(path.c_str(), MNT_DETACH);
+        Meanwhile::TearDown();
+    }
+    void mount_on(const fs::path& path) {
+        fs::create_directories(path);
+        ASSERT_EQ(::mount("tmpfs", path.c_str(), "tmpfs", 0, "size=1m"), 0) << errno;
+        ASSERT_EQ(::mount(nullptr, path.c_str(), nullptr, MS_SHARED, nullptr), 0) << errno;
+        made_.insert(made_.begin(), path);
+    }
+
+private:
+    std::vector<fs::path> made_;
+};
+
+TEST_F(HostMounts, AreAsReadOnlyAsTheFolderAboveThem) {
+    mount_on(top_ / "outside/dir");
+    mount_on(top_ / "outside/dir/deep");
+    write_file(top_ / "outside/dir/deep/file", "canary");
+    EXPECT_EQ(
+        attempt({.family = "mounts",
+                 .script = "cat \"$OUTSIDE/dir/deep/file\"; echo x > \"$OUTSIDE/dir/x\"; echo "
+                           "x > \"$OUTSIDE/dir/deep/file\""},
+                Confined::Yes),
+        std::vector<std::string>{})
+        << said_;
+    EXPECT_THAT(said_, testing::HasSubstr("canary"));  // Or nothing was tried.
+}
+
+TEST_F(HostMounts, ThatAppearLaterStayInvisible) {
+    mount_on(root_ / "shared");
+    run_while("cat shared/later/secret; ls shared; touch shared/later/x", [&] {
+        mount_on(root_ / "shared/later");
+        write_file(root_ / "shared/later/secret", std::string(kMarker));
+    });
+    EXPECT_THAT(said_, testing::Not(testing::HasSubstr(kMarker)));
+    EXPECT_THAT(said_, testing::HasSubstr("later\n"));
+    EXPECT_FALSE(fs::exists(root_ / "shared/later/x"));
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ TEST_F(Allowlist, GoesAroundTheProxyNowhere) {
          {"bash -c \"echo x > /dev/tcp/127.0.0.1/$PORT\"",
           "bash -c \"exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT 127.0.0.1:$PORT "
           "HTTP/1.1\\r\\n\\r\\n' >&3; head -1 <&3\"",
-          "kill -9 $(pgrep -f holon-init); cat /proc/*/mem > /dev/null; ls -l /proc/*/fd"})
+          "kill -9 $(pgrep -f holon-confine); cat /proc/*/mem > /dev/null; ls -l /proc/*/fd"})
         EXPECT_EQ(attempt({.family = "net", .script = script}, Confined::Yes),
                   std::vector<std::string>{})
             << script << said_;

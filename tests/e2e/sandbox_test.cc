@@ -354,7 +354,7 @@ TEST_F(FailsClosed, ACommandThatCannotBeConfinedIsNotRunAndIsRecorded) {
     EXPECT_FALSE(fs::exists(program.repo() / "ran"));
     const auto text = said(finished);
     EXPECT_THAT(text, HasSubstr("policy_denied"));
-    EXPECT_THAT(text, HasSubstr("bubblewrap cannot make namespaces here"));
+    EXPECT_THAT(text, HasSubstr("namespaces cannot be made here"));
     const auto denied = program.events("k", "sandbox_denied");
     ASSERT_EQ(denied.size(), 1U);
     EXPECT_EQ(base::string_at(denied[0].at("data"), "rule"), "unavailable");

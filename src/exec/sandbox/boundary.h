@@ -1,10 +1,11 @@
 // The seam of the sandbox: turns a command into the command that is really started.
 //
-// With the backend `host_local` a command is started unchanged. With `bubblewrap` it runs confined:
-// the kernel enforces which files it sees and writes, which network it reaches, and how much of the
-// machine it uses. The operator's settings choose the backend; no argument, folder, shell or
-// variable of a command can change it. It fails closed: a command that cannot be confined is not
-// started, and the error says what is missing.
+// With the backend `host_local` a command is started unchanged. With `bubblewrap`, which has the
+// name of the program that built the boundary once, it runs confined: the kernel enforces which
+// files it sees and writes, which network it reaches, and how much of the machine it uses. The
+// operator's settings choose the backend; no argument, folder, shell or variable of a command can
+// change it. It fails closed: a command that cannot be confined is not started, and the error says
+// what is missing.
 #pragma once
 
 #include <filesystem>
@@ -58,8 +59,8 @@ inline constexpr const char* kRuntimeFolders[] = {"task-output", "tool-artifacts
 
 // A description of the boundary for result documents and for `holon doctor`.
 struct Facts {
-    std::string backend;  // As in Backend: "host_local", "bubblewrap".
-    std::string version{};
+    std::string backend;    // As in Backend: "host_local", "bubblewrap".
+    std::string version{};  // Of the kernel that enforces it.
     std::vector<std::pair<std::string, std::string>> limits{};  // Empty: none is enforced.
     Network network{Network::Host};
     std::vector<std::string> hosts{};  // The allow-list, if there is one.
@@ -112,8 +113,9 @@ public:
     const Settings& settings() const { return settings_; }
     // Describes what is enforced. Confined, the first call probes the machine.
     Facts facts() const;
-    // What this machine can enforce. The first call in this process runs bwrap; concurrent calls
-    // wait for it. The reference lives as long as this object or one of its copies.
+    // What this machine can enforce. The first call in this process runs a confined command;
+    // concurrent calls wait for it. The reference lives as long as this object or one of its
+    // copies.
     const Machine& machine() const;
 
 private:

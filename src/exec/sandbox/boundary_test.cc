@@ -45,7 +45,7 @@ TEST_F(BoundaryTest, GivesNoCommandWhereTheMachineCannotConfine) {
     const auto none = behind.enclose({.argv = {"true"}}, {.execution_root = top / "repo"});
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, base::ErrorCode::Unavailable);
-    EXPECT_THAT(none.error().message, HasSubstr("bubblewrap is not installed"));
+    EXPECT_THAT(none.error().message, HasSubstr("use Linux 5.12"));
 }
 
 // Copies share one probe, whichever thread calls first.

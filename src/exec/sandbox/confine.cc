@@ -41,12 +41,11 @@ base::Status can_confine(const Machine& machine) {
 
 base::Result<Plan> plan_for(const base::ProcessSpec& spec, const Policy& policy,
                             const Machine& machine,
-                            const std::vector<std::string>& settings_folders) {
+                            const std::vector<std::string>& mounted_settings) {
     const auto& limits = policy.limits;
-    Plan plan{.bwrap = machine.bwrap.string(),
-              .parts = TRY(lay_out(policy, settings_folders)),
+    Plan plan{.parts = TRY(lay_out(policy, mounted_settings)),
+              .private_bytes = bound(limits.private_tmp_bytes),
               .shares_network = policy.network == Network::Host,
-              .mounts_inside = machine.is_root,
               .bounds_process_table = machine.is_root && machine.bounded_process_table,
               .allowed_hosts = policy.allowed_hosts,
               .has_proxy = policy.network == Network::Allowlist,
@@ -71,12 +70,12 @@ base::Result<base::ProcessSpec> confine(base::ProcessSpec spec, const Policy& po
                                         const Machine& machine) {
     TRY(can_confine(machine));
     const auto settings = TRY(system_settings());
-    const auto plan = TRY(plan_for(spec, policy, machine, settings.folders));
+    const auto plan = TRY(plan_for(spec, policy, machine, settings.mounted));
     const auto own = TRY(programs());
     auto file = TRY(base::make_memory_file("holon-plan", encode(plan), base::MemoryFile::Data));
     spec.files = {own.confine, std::make_shared<const base::Fd>(std::move(file)), settings.file};
     if (plan.has_proxy) spec.files.push_back(own.proxy);
-    spec.argv = {base::kFirstFile, std::string(kOutside)};
+    spec.argv = {base::kFirstFile, std::string(kConfine)};
     spec.environment.clear();
     return spec;
 }

@@ -1,7 +1,7 @@
 // Turns a command into the same command behind a boundary that the kernel enforces.
 //
-// The boundary is bubblewrap (its own mount, process, network, ipc, host name and user namespace),
-// a system call filter and resource limits, set by `holon-confine`, our embedded program. The
+// The boundary consists of namespaces (mounts, processes, network, ipc, host name and users), a
+// system call filter and resource limits, made by `holon-confine`, our embedded program. The
 // confined world contains what the policy puts into it and nothing else. Nothing that a command
 // contains changes it. It fails closed: what cannot be enforced is not run. All functions are free
 // of shared state, so any thread may call them; those that say so block on the file system.
@@ -23,7 +23,7 @@ base::Status can_confine(const Machine& machine);
 // inside. Fails as lay_out() does. Blocks on the file system.
 base::Result<Plan> plan_for(const base::ProcessSpec& spec, const Policy& policy,
                             const Machine& machine,
-                            const std::vector<std::string>& settings_folders = {});
+                            const std::vector<std::string>& mounted_settings = {});
 
 // Gives the spec of the confined command: program, arguments and folder of `spec` inside the
 // boundary, with the variables TMPDIR and HOLON_SANDBOX and those of the proxy set. The spec itself

@@ -17,9 +17,9 @@ using testing::HasSubstr;
 using Kind = Part::Kind;
 
 Machine able() {
-    return {.bwrap = "/usr/bin/bwrap",
+    return {.version = "Linux 6.1",
             .memory_files = true,
-            .version = "0.10.0",
+            .mounts_by_fd = true,
             .namespaces = true,
             .seccomp = true};
 }
@@ -221,13 +221,12 @@ TEST(Confine, NeverRunsWhatItCannotConfine) {
         Machine machine;
         const char* says;
     };
-    auto none = able();
-    none.bwrap.clear();
+    auto too_old = able();
+    too_old.mounts_by_fd = false;
+    too_old.namespaces = false;
     auto no_namespaces = able();
     no_namespaces.namespaces = false;
     no_namespaces.failure = "No permissions to create new namespace";
-    auto too_old = no_namespaces;
-    too_old.failure = "bwrap: Unknown option --ro-bind-fd";
     auto no_files = able();
     no_files.memory_files = false;
     auto no_filter = able();
@@ -235,8 +234,7 @@ TEST(Confine, NeverRunsWhatItCannotConfine) {
     auto old_root = able();
     old_root.is_root = true;
     for (const auto& [machine, says] :
-         {Lack{none, "bubblewrap is not installed"},
-          Lack{no_namespaces, "No permissions to create new namespace"}, Lack{too_old, "--bind-fd"},
+         {Lack{too_old, "5.12"}, Lack{no_namespaces, "No permissions to create new namespace"},
           Lack{no_files, "memory files"}, Lack{no_filter, "seccomp"}, Lack{old_root, "6.14"}}) {
         const auto confined = confine({.argv = {"true"}}, {}, machine);
         ASSERT_FALSE(confined);
@@ -271,11 +269,10 @@ TEST(Confine, StartsItsHelpersWithoutTheCommandsEnvironment) {
 
 TEST(Plan, SurvivesItsEncoding) {
     const Plan plan{
-        .bwrap = "/usr/bin/bwrap",
         .parts = {{.kind = Kind::Bind, .path = "/w", .source = "/w", .device = 1, .inode = 2},
-                  {.kind = Kind::File, .path = "/f", .bytes_max = 3, .text = {"t\0t", 3}}},
+                  {.kind = Kind::File, .path = "/f", .text = {"t\0t", 3}}},
+        .private_bytes = 6,
         .shares_network = true,
-        .mounts_inside = true,
         .bounds_process_table = true,
         .allowed_hosts = {"example.com"},
         .has_proxy = true,

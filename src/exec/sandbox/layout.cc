@@ -20,11 +20,9 @@ using base::fail;
 using Kind = Part::Kind;
 
 constexpr std::size_t kTextBytesMax = std::size_t{1} << 20;
-constexpr std::uint64_t kSmallFolderBytes = std::uint64_t{1} << 20;
 // More submodules, and deeper ones, can be read, but not committed in.
 constexpr int kSubmodulesMax = 16;
 constexpr int kSubmoduleDepthMax = 6;
-constexpr std::uint64_t kEtcBytes = std::uint64_t{64} << 20;
 
 // Folders that hold sockets, locks and files of others; inside they are empty and private.
 constexpr const char* kPrivateFolders[] = {"/tmp", "/var/tmp", "/run", "/dev/shm"};
@@ -69,8 +67,12 @@ base::Result<Opened> inspect(std::string path, base::Fd fd) {
         std::move(path), {info.st_dev, info.st_ino}, S_ISDIR(info.st_mode), std::move(fd)};
 }
 
+// As base::open_without_links(), which opens the root each time: a layout opens a hundred paths.
 base::Result<Opened> open_path(const std::string& path) {
-    return inspect(path, TRY(base::open_without_links(path, O_PATH)));
+    static const base::Fd top(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!path.starts_with('/'))
+        return fail(ErrorCode::InvalidInput, "{} is not an absolute path", path);
+    return inspect(path, TRY(base::open_beneath(top.get(), path.substr(1), O_PATH)));
 }
 
 // Orders of parts at one path.
@@ -161,11 +163,11 @@ void add_system_path(const std::string& path, Layout& layout) {
 }
 
 // A private folder; holon-confine puts the files of settings.h into it.
-void add_settings(const std::vector<std::string>& folders, Layout& layout) {
-    layout.add({.kind = Kind::Folder, .path = kSettingsFolder, .bytes_max = kEtcBytes}, kPrivate);
+void add_settings(const std::vector<std::string>& mounted, Layout& layout) {
+    layout.add({.kind = Kind::Folder, .path = kSettingsFolder}, kPrivate);
     layout.close(kSettingsFolder);
-    for (const auto& folder : folders)
-        if (const auto opened = open_path(folder)) layout.add(Kind::ReadOnly, *opened, kPrivate);
+    for (const auto& path : mounted)
+        if (const auto opened = open_path(path)) layout.add(Kind::ReadOnly, *opened, kPrivate);
 }
 
 // The command may use any spelling of a path: links on the way to it lead to the real one.
@@ -190,11 +192,10 @@ std::string real_path(const fs::path& path) {
 }
 
 void add_homes(const Policy& policy, Layout& layout) {
-    const auto bytes = static_cast<std::uint64_t>(policy.limits.private_tmp_bytes);
     for (const auto& home : policy.homes) {
         const std::string real = real_path(home);
         if (real == "/" || layout.has(real)) continue;
-        layout.add({.kind = Kind::Folder, .path = real, .bytes_max = bytes}, kPrivate);
+        layout.add({.kind = Kind::Folder, .path = real}, kPrivate);
         if (real != normal(home)) add_links(home, layout);
     }
 }
@@ -378,8 +379,7 @@ base::Status hide(const std::string& named, const Policy& policy, Layout& layout
         layout.add({.kind = Kind::Cover, .path = opened->path}, kHidden);
         return {};
     }
-    layout.add({.kind = Kind::Folder, .path = opened->path, .bytes_max = kSmallFolderBytes},
-               kHidden);
+    layout.add({.kind = Kind::Folder, .path = opened->path}, kHidden);
     layout.close(opened->path);
     return {};
 }
@@ -393,14 +393,13 @@ std::vector<std::string> system_secrets() {
 }
 
 base::Result<std::vector<Part>> lay_out(const Policy& policy,
-                                        const std::vector<std::string>& settings_folders) {
+                                        const std::vector<std::string>& mounted_settings) {
     Layout layout;
     for (const char* path : kSystemPaths) add_system_path(path, layout);
     for (const char* name : kSystemState) add_system_path(std::string("/var/lib/") + name, layout);
-    add_settings(settings_folders, layout);
-    const auto bytes = static_cast<std::uint64_t>(policy.limits.private_tmp_bytes);
+    add_settings(mounted_settings, layout);
     for (const char* folder : kPrivateFolders)
-        layout.add({.kind = Kind::Folder, .path = folder, .bytes_max = bytes}, kPrivate);
+        layout.add({.kind = Kind::Folder, .path = folder}, kPrivate);
     layout.add({.kind = Kind::Link, .path = "/var/run", .source = "/run"}, kPrivate);
     add_homes(policy, layout);
     for (const auto& path : policy.read_only) add_readable(path, kProtected, layout);

@@ -16,10 +16,10 @@ namespace sandbox {
 // leads through, a symbolic link, that lies in a git folder, that is a home or lies above one, or
 // whose .git is a link or redirects git elsewhere (.git/commondir). Creates an empty folder of
 // hooks or an empty file where git's settings name one in a writable root that does not exist, so
-// that the command cannot. `settings_folders` are those of SystemSettings. Blocks on the file
+// that the command cannot. `mounted_settings` are those of SystemSettings. Blocks on the file
 // system; any thread.
 base::Result<std::vector<Part>> lay_out(const Policy& policy,
-                                        const std::vector<std::string>& settings_folders = {});
+                                        const std::vector<std::string>& mounted_settings = {});
 
 // Credential stores of the system, hidden wherever a policy would show them.
 std::vector<std::string> system_secrets();

@@ -93,12 +93,16 @@ constexpr std::uint64_t kLow32 = 0xffffffffULL;  // The kernel reads no more of 
 
 // O_TMPFILE without O_DIRECTORY, which is also in it.
 constexpr std::uint64_t kTmpFileFlag = O_TMPFILE & ~O_DIRECTORY;
+constexpr std::uint32_t kAsTree = 2;
 // Newer than the headers of some systems: Linux 6.6.
 constexpr int kFchmodat2 = 452;
 
 class Filter {
 public:
-    Filter() : context_(::seccomp_init(SCMP_ACT_ALLOW)) {}
+    Filter() : context_(::seccomp_init(SCMP_ACT_ALLOW)) {
+        // As a tree: the kernel tries each call when it loads the filter, in half the time.
+        failed_ = ::seccomp_attr_set(context_, SCMP_FLTATR_CTL_OPTIMIZE, kAsTree);
+    }
     ~Filter() { ::seccomp_release(context_); }
     Filter(const Filter&) = delete;
     Filter& operator=(const Filter&) = delete;

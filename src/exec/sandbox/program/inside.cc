@@ -6,18 +6,21 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <sys/mount.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "exec/sandbox/program/hand_over.h"
 #include "exec/sandbox/program/load_filter.h"
-#include "exec/sandbox/program/masks.h"
 #include "exec/sandbox/program/program.h"
+#include "exec/sandbox/program/world.h"
 
 namespace sandbox {
 namespace {
@@ -25,79 +28,48 @@ namespace {
 constexpr int kCannotRun = 126;
 constexpr int kNotFound = 127;
 constexpr int kSignalBase = 128;
+constexpr std::string_view kHostName = "holon";
 
-// Root is exempt from the limit on its processes. The size of the sandbox's own process table is
-// not; it is written through a proc of our own, for the one that commands see is read-only there.
-void bound_process_table(rlim_t processes) {
-    constexpr rlim_t kTableMin = 301;  // The kernel's own least.
-    const char* folder = "/tmp/.holon-proc";
-    require(::mkdir(folder, 0700) == 0, "mkdir for the process table");
-    require(::mount("proc", folder, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0,
-            "mount of the process table");
-    char path[64];
-    std::snprintf(path, sizeof path, "%s/sys/kernel/pid_max", folder);
+void write_line(const char* path, const std::string& line) {
     const int file = ::open(path, O_WRONLY | O_CLOEXEC);
-    require(file >= 0, "open of pid_max");
-    char text[32];
-    const int length = std::snprintf(
-        text, sizeof text, "%llu\n",
-        static_cast<unsigned long long>(processes < kTableMin ? kTableMin : processes));
-    require(::write(file, text, static_cast<std::size_t>(length)) == length, "write of pid_max");
-    ::close(file);
-    require(::umount(folder) == 0, "umount of the process table");
-    require(::rmdir(folder) == 0, "rmdir for the process table");
-}
-
-bool is_there(const char* path) {
-    struct stat info{};
-    return ::lstat(path, &info) == 0;
-}
-
-// See masks.h. All of it or nothing: a mask that cannot be made ends the program.
-void mask_proc() {
-    constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
-    for (const char* path : kReadOnlyProc)
-        if (is_there(path))
-            require(
-                ::mount(path, path, nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
-                    ::mount(nullptr, path, nullptr, MS_REMOUNT | MS_BIND | kFlags, nullptr) == 0,
-                path);
-    for (const char* path : kMaskedFiles)
-        if (is_there(path))
-            require(::mount("/dev/null", path, nullptr, MS_BIND, nullptr) == 0, path);
-    for (const char* path : kMaskedFolders)
-        if (is_there(path))
-            require(::mount("tmpfs", path, "tmpfs", kFlags, "size=4k,nr_inodes=2,mode=0555") == 0,
-                    path);
-}
-
-void make_parents(const std::string& path) {
-    const std::size_t first = std::string_view(kSettingsFolder).size() + 1;
-    for (std::size_t at = path.find('/', first); at != std::string::npos;
-         at = path.find('/', at + 1))
-        require(::mkdir(path.substr(0, at).c_str(), 0755) == 0 || errno == EEXIST, path.c_str());
-}
-
-void write_file(const std::string& path, const std::string& text) {
-    const int file =
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
     require(
-        file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()),
-        path.c_str());
+        file >= 0 && ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size()),
+        path);
     ::close(file);
 }
 
-void place_settings() {
-    for (const auto& part : read_settings()) {
-        make_parents(part.path);
-        if (part.kind == Part::Kind::Link)
-            require(::symlink(part.source.c_str(), part.path.c_str()) == 0, part.path.c_str());
-        else
-            write_file(part.path, part.text);
-    }
-    require(::mount(nullptr, kSettingsFolder, nullptr,
-                    MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | MS_RDONLY, nullptr) == 0,
-            "close the folder of settings");
+// In the user namespace that this process is in, `inside` is `outside` of the one above it; all
+// others are nobody.
+void map_ids(uid_t inside_user, uid_t outside_user, gid_t inside_group, gid_t outside_group) {
+    const auto line = [](unsigned inside, unsigned outside) {
+        return std::to_string(inside) + " " + std::to_string(outside) + " 1\n";
+    };
+    write_line("/proc/self/uid_map", line(inside_user, outside_user));
+    write_line("/proc/self/gid_map", line(inside_group, outside_group));
+}
+
+// An address of this machine that only the command's own processes reach.
+void start_loopback() {
+    const int any = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ifreq device{};
+    std::strncpy(device.ifr_name, "lo", sizeof device.ifr_name - 1);
+    device.ifr_flags = IFF_UP | IFF_RUNNING;
+    require(any >= 0 && ::ioctl(any, SIOCSIFFLAGS, &device) == 0, "start the loopback network");
+    ::close(any);
+}
+
+// Everything that needs privileges over the new namespaces. They belong to a user namespace in
+// which this process is root, as some file systems require; the command gets one of its own below
+// it, with the user's number and without any right over the first.
+void fill_namespaces(const Plan& plan, const Starter& starter) {
+    write_line("/proc/self/setgroups", "deny");
+    map_ids(0, starter.user, 0, starter.group);
+    ::unshare(CLONE_NEWCGROUP);  // Some kernels have none; it hides the name of a group only.
+    require(::sethostname(kHostName.data(), kHostName.size()) == 0, "name the machine");
+    if (!plan.shares_network) start_loopback();
+    build_world(plan);
+    require(::unshare(CLONE_NEWUSER) == 0, "make a user namespace for the command");
+    map_ids(starter.user, 0, starter.group, 0);
 }
 
 void set_limit(decltype(RLIMIT_CPU) which, rlim_t value, const char* name) {
@@ -116,15 +88,21 @@ void set_cpu_limit(rlim_t seconds) {
 
 void drop_privileges() {
     require(::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0, "clear ambient");
-    for (unsigned long capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0;
-         ++capability)
-        if (::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 1 &&
-            ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno != EPERM)
-            give_up("drop of a capability");
+    unsigned long capability = 0;
+    while (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) ++capability;
+    require(errno == EINVAL && capability > CAP_SYS_ADMIN, "drop of a capability");
     require(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct none[2]{};
     require(::syscall(SYS_capset, &header, none) == 0, "give up capabilities");
+}
+
+// Last, for the kernel forgets it when privileges change. A starter that had ended before sends no
+// signal.
+void die_with(const Starter& starter) {
+    require(::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0, "die with holon-confine");
+    pollfd state{starter.alive, 0, 0};
+    if (::poll(&state, 1, 0) != 0) ::_exit(kCannotConfine);
 }
 
 void set_limits(const Plan& plan) {
@@ -146,10 +124,7 @@ std::vector<char*> pointers_to(std::vector<std::string> words) {
 }
 
 // The command's own PATH decides, as in a shell.
-[[noreturn]] void execute(const Plan& plan) {
-    const auto argv = pointers_to(plan.argv);
-    auto environment = pointers_to(plan.environment);
-    environ = environment.data();
+[[noreturn]] void execute(const std::vector<char*>& argv) {
     ::execvp(argv[0], argv.data());
     const int failed = errno;
     std::fprintf(stderr, "holon: %s: %s\n", argv[0], std::strerror(failed));
@@ -170,31 +145,32 @@ int collect(pid_t command) {
 
 }  // namespace
 
-int run_inside(const Plan& plan) {
+int run_inside(const Plan& plan, const Starter& starter) {
     errno = EINVAL;
     require(!plan.argv.empty(), "no command is named");
     // A session of its own: a signal to the whole group must not reach processes outside.
     if (!::isatty(STDIN_FILENO)) ::setsid();
-    ::umask(022);
-    if (plan.bounds_process_table) bound_process_table(plan.processes);
-    if (plan.mounts_inside) {
-        mask_proc();
-        place_settings();
-    }
+    fill_namespaces(plan, starter);
     drop_privileges();
     // Commands must not write the memory of process 1, which they could then act through.
     require(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "protect the memory of process 1");
     if (plan.has_proxy) require(hand_over_listener(kProxyPort, kListenerFd), "way to the network");
-    ::close_range(STDERR_FILENO + 1, ~0U, 0);
+    die_with(starter);
+    require(::close_range(STDERR_FILENO + 1, ~0U, 0) == 0, "close descriptors of the host");
     require(plan.folder.empty() || ::chdir(plan.folder.c_str()) == 0, plan.folder.c_str());
     set_limits(plan);
     if (const int failed = load_filter(); failed != 0) {
         errno = -failed;
         give_up("system call filter");
     }
-    const pid_t command = ::fork();
+    const auto argv = pointers_to(plan.argv);
+    auto environment = pointers_to(plan.environment);
+    environ = environment.data();
+    // Not fork(), which copies the page tables of this process: the child executes or ends at once.
+    // Not posix_spawn(), which cannot start a script without the name of its interpreter.
+    const pid_t command = ::vfork();  // NOLINT(bugprone-unsafe-functions)
     require(command >= 0, "start a process");
-    if (command == 0) execute(plan);
+    if (command == 0) execute(argv);
     // The streams are the command's alone: a reader of its output sees the end of it.
     ::close_range(STDIN_FILENO, STDERR_FILENO, 0);
     return collect(command);

@@ -2,14 +2,19 @@
 // command. It lives inside the main program as bytes (see ../embedded.h), is started with an empty
 // environment, and reads what to do from the sealed file at kPlanFd.
 //
-//     holon-confine        outside: opens the parts of the confined world and executes bwrap
-//     holon-init           inside: process 1, which sets the limits and runs the command
+//     holon-confine                 makes the namespaces, and in them process 1, which builds the
+//                                   confined world, sets the limits and runs the command
+//     holon-confine-behind-proxy    the same, started by the proxy, which holon-confine has started
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "exec/sandbox/program/program.h"
@@ -25,22 +30,33 @@ void require(bool good, const char* what) {
     if (!good) give_up(what);
 }
 
+int open_source(const Part& part) {
+    const char* const path = part.source.c_str();
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    const int fd = static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how));
+    struct stat info{};
+    const bool is_there = fd >= 0 && ::fstat(fd, &info) == 0;
+    if (is_there && info.st_dev == part.device && info.st_ino == part.inode) return fd;
+    require(is_there || errno == ENOENT, path);
+    std::fprintf(stderr,
+                 "holon: the command was not run: %s was replaced by another file or folder, or "
+                 "removed, while the command was prepared\n",
+                 path);
+    ::_exit(kCannotConfine);
+}
+
 namespace {
 
-std::string bytes_of(int file) {
-    std::string bytes;
+// Mapped, and not copied: the settings are hundreds of pages.
+std::string_view bytes_of(int file) {
     struct stat info{};
     require(::fstat(file, &info) == 0, "inspect what holon hands over");
-    bytes.resize_and_overwrite(
-        static_cast<std::size_t>(info.st_size), [&](char* to, std::size_t size) {
-            std::size_t have = 0;
-            ssize_t got = 0;
-            while (have < size &&
-                   (got = ::pread(file, to + have, size - have, static_cast<off_t>(have))) > 0)
-                have += static_cast<std::size_t>(got);
-            return have;
-        });
-    return bytes;
+    const auto size = static_cast<std::size_t>(info.st_size);
+    void* const bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
+    require(bytes != MAP_FAILED, "map what holon hands over");
+    return {static_cast<const char*>(bytes), size};
 }
 
 template <class T>
@@ -56,7 +72,7 @@ Plan read_plan() {
 
 }  // namespace
 
-std::vector<Part> read_settings() {
+std::vector<PartView> read_settings() {
     return known(decode_parts(bytes_of(kSettingsFd)), "the system's settings cannot be read");
 }
 
@@ -65,9 +81,9 @@ std::vector<Part> read_settings() {
 int main(int argc, char** argv) {
     const std::string_view role = argc > 1 ? argv[1] : "";
     ::clearenv();
-    if (role == sandbox::kInside) return sandbox::run_inside(sandbox::read_plan());
-    errno = EINVAL;
-    sandbox::require(role == sandbox::kOutside, "holon-confine is started by holon only");
     sandbox::require(::chdir("/") == 0, "change to /");
-    sandbox::enter(sandbox::read_plan());
+    if (role == sandbox::kConfine) sandbox::enter(sandbox::read_plan());
+    if (role == sandbox::kBehindProxy) sandbox::enter_behind_proxy(sandbox::read_plan());
+    errno = EINVAL;
+    sandbox::give_up("holon-confine is started by holon only");
 }

@@ -1,13 +1,10 @@
 #include "exec/sandbox/program/memory_group.h"
 
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 
 #include "exec/sandbox/program/program.h"
 
@@ -41,17 +38,13 @@ MemoryGroup::MemoryGroup(const std::string& parent, std::uint64_t bytes_max)
     write_value(folder_ + "/memory.oom.group", "1");
 }
 
-pid_t MemoryGroup::fork_into() const {
+pid_t MemoryGroup::fork_into(std::uint64_t namespaces) const {
     if (!is_first_version_) {
         const int group = ::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-        clone_args how{};
-        how.flags = CLONE_INTO_CGROUP;
-        how.exit_signal = SIGCHLD;
-        how.cgroup = static_cast<std::uint64_t>(group);
-        const long child = ::syscall(SYS_clone3, &how, sizeof how);
-        if (child >= 0 || errno != ENOSYS) return static_cast<pid_t>(child);
+        const pid_t child = sandbox::fork_into(namespaces, group);
+        if (child >= 0 || errno != ENOSYS) return child;
     }
-    const pid_t child = ::fork();
+    const pid_t child = sandbox::fork_into(namespaces);
     if (child != 0) return child;
     // A thread that moves itself is moved alone, which is all of this process.
     const bool is_in =

@@ -15,10 +15,11 @@ public:
     // fit (see ../memory/memory_groups.h). Ends the program when it cannot.
     MemoryGroup(const std::string& parent, std::uint64_t bytes_max);
 
-    // As fork(), with the child in the group. Moving a process into a group by its number makes the
-    // kernel wait for all processors, ten milliseconds and more; both ways that are used here do
-    // not. A child that cannot enter ends with kCannotConfine.
-    pid_t fork_into() const;
+    // As fork(), with the child in the group and in new namespaces (CLONE_NEW...). Moving a process
+    // into a group by its number makes the kernel wait for all processors, ten milliseconds and
+    // more; both ways that are used here do not. A child that cannot enter ends with
+    // kCannotConfine.
+    pid_t fork_into(std::uint64_t namespaces) const;
     // Removes the group, when its processes have ended.
     void remove() const;
 

@@ -5,7 +5,7 @@
 namespace sandbox {
 namespace {
 
-constexpr std::string_view kHead = "holon-confine 3\n";
+constexpr std::string_view kHead = "holon-confine 4\n";
 
 class Writer {
 public:
@@ -63,7 +63,13 @@ public:
         (*this)(size);
         for (; size > 0 && !bad_; --size) (*this)(list.emplace_back());
     }
+    void operator()(std::string_view& text) {
+        std::uint64_t size = 0;
+        (*this)(size);
+        text = take(size);
+    }
     void operator()(Part& part);
+    void operator()(PartView& part);
     bool is_done() const { return !bad_ && rest_.empty(); }
 
 private:
@@ -91,7 +97,6 @@ void each(Codec& codec, P& part)
     codec(part.source);
     codec(part.device);
     codec(part.inode);
-    codec(part.bytes_max);
     codec(part.text);
 }
 
@@ -99,10 +104,9 @@ template <class Codec, class P>
 void each(Codec& codec, P& plan)
     requires requires { plan.parts; }
 {
-    codec(plan.bwrap);
     codec(plan.parts);
+    codec(plan.private_bytes);
     codec(plan.shares_network);
-    codec(plan.mounts_inside);
     codec(plan.bounds_process_table);
     codec(plan.allowed_hosts);
     codec(plan.has_proxy);
@@ -122,6 +126,9 @@ void Writer::operator()(const Part& part) {
     each(*this, part);
 }
 void Reader::operator()(Part& part) {
+    each(*this, part);
+}
+void Reader::operator()(PartView& part) {
     each(*this, part);
 }
 
@@ -161,8 +168,8 @@ std::string encode(const std::vector<Part>& parts) {
 std::optional<Plan> decode_plan(std::string_view bytes) {
     return decoded<Plan>(bytes);
 }
-std::optional<std::vector<Part>> decode_parts(std::string_view bytes) {
-    return decoded<std::vector<Part>>(bytes);
+std::optional<std::vector<PartView>> decode_parts(std::string_view bytes) {
+    return decoded<std::vector<PartView>>(bytes);
 }
 
 }  // namespace sandbox

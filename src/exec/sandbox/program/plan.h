@@ -1,6 +1,5 @@
 // What the runtime hands to holon-confine, in a sealed memory file: the confined world, part by
-// part, and the command that runs in it. The file is read twice: before the boundary exists and as
-// the first program inside it.
+// part, and the command that runs in it.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +19,18 @@ inline constexpr int kProxyProgramFd = 6;  // Only with an allow-list of hosts.
 inline constexpr const char* kSettingsFolder = "/etc";
 
 // The first argument says which part of the program runs.
-inline constexpr std::string_view kOutside = "holon-confine";
-inline constexpr std::string_view kInside = "holon-init";
+inline constexpr std::string_view kConfine = "holon-confine";
+inline constexpr std::string_view kBehindProxy = "holon-confine-behind-proxy";
 
 // One part of the confined world. Parts are put in place in their order, so deeper ones follow.
 struct Part {
     enum class Kind : char {
         Bind = 'b',         // `source`, writable.
         ReadOnly = 'r',     // `source`, read-only.
-        Folder = 'd',       // An empty private folder, `bytes_max` large.
+        Folder = 'd',       // An empty private folder.
         Repository = 'g',   // `source`, a git folder: see repository.h.
         File = 'f',         // A file with `text`, in a private folder.
-        Cover = 'm',        // A read-only file with `text` in the place of an existing one.
+        Cover = 'm',        // An empty read-only file in the place of an existing one.
         Link = 'l',         // A symbolic link to `source`.
         CloseFolder = 'c',  // The private folder at `path` becomes read-only.
     };
@@ -39,19 +38,24 @@ struct Part {
     std::string path;      // Where the command finds it.
     std::string source{};  // Absolute, without links; opened by holon-confine without links.
     std::uint64_t device{0}, inode{0};  // What `source` was when it was judged; else nothing runs.
-    std::uint64_t bytes_max{0};
     std::string text{};
     friend bool operator==(const Part&, const Part&) = default;
 };
 
+// The same of settings; a view of the bytes that encode() wrote.
+struct PartView {
+    Part::Kind kind{Part::Kind::Folder};
+    std::string_view path, source{};
+    std::uint64_t device{0}, inode{0};
+    std::string_view text{};
+    friend bool operator==(const PartView&, const PartView&) = default;
+};
+
 struct Plan {
-    std::string bwrap;
     std::vector<Part> parts{};
+    std::uint64_t private_bytes{0};  // The bound of all private folders together.
     bool shares_network{false};
-    // holon-init may mount; it masks /proc and fills kSettingsFolder, faster than bwrap, which
-    // reads the table of mounts again for each of its own.
-    bool mounts_inside{false};
-    bool bounds_process_table{false};          // Only with mounts_inside.
+    bool bounds_process_table{false};
     std::vector<std::string> allowed_hosts{};  // Not empty, or has_proxy alone: through the proxy.
     bool has_proxy{false};
     std::string network_log{};  // Empty: none.
@@ -69,6 +73,6 @@ std::string encode(const Plan& plan);
 std::string encode(const std::vector<Part>& parts);
 // Nothing for bytes that encode() of this build did not write.
 std::optional<Plan> decode_plan(std::string_view bytes);
-std::optional<std::vector<Part>> decode_parts(std::string_view bytes);
+std::optional<std::vector<PartView>> decode_parts(std::string_view bytes);
 
 }  // namespace sandbox

@@ -327,7 +327,9 @@ Repository::Repository(int git_dir, std::string path)
     const int folder = own_folder(git_dir_);
     if (folder < 0 && (errno == EACCES || errno == EROFS || errno == EPERM)) {
         // The operator cannot write there either, so the command does not.
-        mounts_.push_back({::openat(git_dir_, ".", O_PATH | O_DIRECTORY), path_, false});
+        struct stat info{};
+        require(::fstat(git_dir_, &info) == 0, path_.c_str());
+        show(path_, path_, info, false);
         name_.clear();
         return;
     }
@@ -345,9 +347,9 @@ Repository::Repository(int git_dir, std::string path)
             "make a private git folder");
     const int mine = open_folder(own, kSeen);
     const int before = open_folder(own, kBefore);
-    const int mounted = ::openat(own, kSeen, O_PATH | O_DIRECTORY | O_NOFOLLOW);
-    require(mine >= 0 && before >= 0 && mounted >= 0, "open a private git folder");
-    mounts_.push_back({mounted, path_, true});
+    struct stat info{};
+    require(mine >= 0 && before >= 0 && ::fstat(mine, &info) == 0, "open a private git folder");
+    show(path_, path_ + "/" + kFolder + "/" + name_ + "/" + kSeen, info, true);
     for (const auto& name : names_in(git_dir_))
         if (name != kFolder && !name.ends_with(".lock")) add(name, mine, before);
     for (const int fd : {folder, mine, before}) ::close(fd);
@@ -375,10 +377,16 @@ void Repository::add(const std::string& name, int mine, int before) {
         return write_small(before, name, print_of(mine, name.c_str()));
     }
     if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return;
-    const int fd = ::openat(git_dir_, name.c_str(), O_PATH | O_NOFOLLOW);
-    struct stat opened{};
-    require(fd >= 0 && ::fstat(fd, &opened) == 0 && is_same(opened, info), shown.c_str());
-    mounts_.push_back({fd, shown, S_ISDIR(info.st_mode) && is_folder_of_a_commit(name)});
+    show(shown, shown, info, S_ISDIR(info.st_mode) && is_folder_of_a_commit(name));
+}
+
+void Repository::show(const std::string& path, const std::string& source, const struct stat& info,
+                      bool is_writable) {
+    parts_.push_back({.kind = is_writable ? Part::Kind::Bind : Part::Kind::ReadOnly,
+                      .path = path,
+                      .source = source,
+                      .device = info.st_dev,
+                      .inode = info.st_ino});
 }
 
 void Repository::settle() {

@@ -9,36 +9,37 @@
 // nothing else is.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <string>
 #include <vector>
+
+#include "exec/sandbox/program/plan.h"
 
 namespace sandbox {
 
 class Repository {
 public:
-    // Makes the private folder in `git_dir`, an open folder. Ends the program when it cannot, or
-    // when a part of the git folder is a symbolic link. First settles what ended commands left
-    // behind.
+    // Makes the private folder in `git_dir`, the open folder at `path`. Ends the program when it
+    // cannot, or when a part of the git folder is a symbolic link. First settles what ended
+    // commands left behind.
     Repository(int git_dir, std::string path);
 
-    struct Mount {
-        int fd;
-        std::string path;  // Where the command finds it.
-        bool is_writable;
-    };
-    // The private folder and what lies in it, outer ones first. The descriptors stay open.
-    const std::vector<Mount>& mounts() const { return mounts_; }
+    // The private folder and what lies in it, outer ones first.
+    const std::vector<Part>& parts() const { return parts_; }
 
     // Moves the replaced files of a commit to the real folder and removes the private one.
     void settle();
 
 private:
     void add(const std::string& name, int mine, int before);
+    void show(const std::string& path, const std::string& source, const struct stat& info,
+              bool is_writable);
 
     int git_dir_;
     std::string path_;
     std::string name_;  // Of the private folder, in kFolder.
-    std::vector<Mount> mounts_;
+    std::vector<Part> parts_;
 };
 
 }  // namespace sandbox

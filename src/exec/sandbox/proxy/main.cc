@@ -2,7 +2,7 @@
 //
 //     holon-proxy --fd N --log FILE [--allow RULE]… -- COMMAND…
 //
-// The command has a socket as its descriptor N, through which holon-init sends a listener on the
+// The command has a socket as its descriptor N, through which process 1 sends a listener on the
 // loopback of the sandbox. The proxy accepts connections there, outside the sandbox, and forwards
 // those that the rules allow. Each destination, allowed or refused, becomes a JSON line of the log.
 // Ends with the command and with its exit status; creates no file that a kill could leave behind.
@@ -197,7 +197,7 @@ void serve(int fd) {
     ::close(peer);
 }
 
-// The listener that holon-init sends through `from`; -1 if the command never started.
+// The listener that process 1 of the sandbox sends through `from`; -1 if the command never started.
 int receive_listener(int from) {
     int fd = -1;
     char byte = 0;

@@ -21,11 +21,11 @@ namespace fs = std::filesystem;
 using Kind = Part::Kind;
 
 constexpr std::size_t kTextBytesMax = std::size_t{1} << 20;
-// A folder of settings up to this large is copied: that takes less time than a mount.
-constexpr std::size_t kCopiedFilesMax = 16;
-constexpr std::size_t kCopiedBytesMax = std::size_t{64} << 10;
+// What is larger is mounted: that takes as long as two small copies, of which each is freed, too.
+constexpr std::size_t kCopiedFilesMax = 2;
+constexpr std::size_t kCopiedBytesMax = std::size_t{16} << 10;
+constexpr std::int64_t kCopiedFileBytesMax = std::int64_t{16} << 10;
 
-// Files are copied, which costs less than a mount; large folders are mounted, so there are few.
 constexpr const char* kSettingsFiles[] = {"adduser.conf",
                                           "alpine-release",
                                           "apt/sources.list",
@@ -154,7 +154,7 @@ public:
             seen_, [](const auto& one) { return look_at(one.first) == one.second; });
     }
     std::vector<Part> take_parts() { return std::exchange(parts_, {}); }
-    const std::vector<std::string>& folders() const { return folders_; }
+    const std::vector<std::string>& mounted() const { return mounted_; }
 
 private:
     // Before it is read: a change while it is read makes the reading outdated.
@@ -173,7 +173,9 @@ private:
         std::error_code failed;
         const bool is_link = fs::is_symlink(fs::symlink_status(path, failed));
         const auto target = is_link ? fs::canonical(path, failed).string() : std::string();
-        if (is_in_usr(target))
+        if (!is_link && seen_.back().second.first[3] > kCopiedFileBytesMax)
+            mounted_.push_back(path);
+        else if (is_in_usr(target))
             parts_.push_back({.kind = Kind::Link, .path = inside(path), .source = target});
         else if (auto text = base::read_file(path, kTextBytesMax))
             parts_.push_back({.kind = Kind::File, .path = inside(path), .text = std::move(*text)});
@@ -182,11 +184,14 @@ private:
     void read_folder(const std::string& path) {
         seen_.emplace_back(path, look_at(path));
         if (!base::open_without_links(path, O_PATH | O_DIRECTORY)) return;
-        const std::size_t before = parts_.size();
+        const std::size_t parts = parts_.size();
+        const std::size_t seen = seen_.size();
         std::size_t bytes = 0;
-        if (copy_folder(path, before + kCopiedFilesMax, bytes)) return;
-        parts_.resize(before);
-        folders_.push_back(path);
+        if (copy_folder(path, parts + kCopiedFilesMax, bytes)) return;
+        // What is mounted shows its changes by itself.
+        parts_.resize(parts);
+        seen_.resize(seen);
+        mounted_.push_back(path);
     }
 
     // Copies a small folder; fails for one that costs less to mount. Its links lead into the
@@ -220,7 +225,7 @@ private:
     const std::string folder_;
     std::vector<std::pair<std::string, std::pair<Look, Look>>> seen_;
     std::vector<Part> parts_;
-    std::vector<std::string> folders_;
+    std::vector<std::string> mounted_;
 };
 
 SettingsCache::SettingsCache(std::string folder) : folder_(std::move(folder)) {}
@@ -233,7 +238,7 @@ base::Result<SystemSettings> SettingsCache::read() {
     auto file = TRY(base::make_memory_file("holon-settings", encode(reading->take_parts()),
                                            base::MemoryFile::Data));
     settings_ = {.file = std::make_shared<const base::Fd>(std::move(file)),
-                 .folders = reading->folders()};
+                 .mounted = reading->mounted()};
     reading_ = std::move(reading);
     return settings_;
 }

@@ -15,8 +15,8 @@ namespace sandbox {
 struct SystemSettings {
     // The files and links, as encode() of their parts; a sealed memory file.
     std::shared_ptr<const base::Fd> file;
-    // Folders that cost less to mount than to copy.
-    std::vector<std::string> folders{};
+    // Folders and files that cost less to mount than to copy.
+    std::vector<std::string> mounted{};
 };
 
 class SettingsCache {

@@ -16,7 +16,13 @@ std::vector<Part> parts_in(const SystemSettings& settings) {
     const auto bytes = base::read_file("/proc/self/fd/" + std::to_string(settings.file->get()),
                                        std::size_t{8} << 20);
     EXPECT_TRUE(bytes) << bytes.error().message;
-    return decode_parts(bytes.value_or("")).value_or(std::vector<Part>{});
+    std::vector<Part> parts;
+    for (const auto& one : decode_parts(bytes.value_or("")).value_or(std::vector<PartView>{}))
+        parts.push_back({.kind = one.kind,
+                         .path = std::string(one.path),
+                         .source = std::string(one.source),
+                         .text = std::string(one.text)});
+    return parts;
 }
 
 TEST(SystemSettings, HoldTheNamedFilesAndNoCredentials) {

@@ -78,7 +78,7 @@ TEST_F(ExecutionPolicyTest, WithoutTasksACommandEndsWithItsCallAndNoneIsCreated)
     EXPECT_FALSE(has_run());
 }
 
-// A machine without bubblewrap.
+// A machine whose kernel is too old.
 class Unconfinable : public ExecutionPolicyTest {
 protected:
     Unconfinable()
@@ -103,7 +103,7 @@ TEST_F(Unconfinable, IsNotRunWhateverTheModelSays) {
         ASSERT_FALSE(end.envelope.ok()) << base::json_text(args);
         const auto error = end.envelope.error();
         EXPECT_EQ(error.kind, "policy_denied") << base::json_text(args);
-        EXPECT_THAT(error.message, HasSubstr("bubblewrap is not installed"));
+        EXPECT_THAT(error.message, HasSubstr("use Linux 5.12"));
         EXPECT_EQ(base::string_at(*error.details, "rule"), "unavailable");
         EXPECT_EQ(base::string_at(*error.details, "backend"), "bubblewrap");
         EXPECT_FALSE(error.details->at("missing").as_array().empty());
