@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "exec/gate/honest.h"
 #include "exec/gate/joints.h"
+#include "exec/gate/outline.h"
 #include "exec/gate/payloads.h"
 
 namespace gate {
@@ -212,7 +213,7 @@ private:
 class Judge {
 public:
     Judge(const scan::Scanner& scanner, std::string_view text, const Reading& reading)
-        : scanner_(scanner), text_(text), reading_(reading), history_(text) {}
+        : scanner_(scanner), text_(text), reading_(reading), outline_(text), history_(text) {}
 
     std::vector<Hit> hits() {
         for (const auto& finding : scanner_.scan(text_)) {
@@ -243,7 +244,7 @@ private:
 
     // Secrets that are split over lines or literals. A finding within one part is reported already.
     void find_across_joints() {
-        const Joined joined(text_);
+        const Joined joined(text_, outline_);
         if (!joined.has_joints()) return;
         for (const auto& finding : scanner_.scan(joined.text())) {
             if (finding.family != "secret" || !joined.spans_joint(finding.begin, finding.end))
@@ -257,8 +258,8 @@ private:
 
     void find_behind_encodings() {
         DecodedTexts texts;
-        const auto payloads =
-            find_payloads(text_, [&](std::string_view decoded, std::size_t begin, std::size_t end) {
+        const auto payloads = find_payloads(
+            text_, outline_, [&](std::string_view decoded, std::size_t begin, std::size_t end) {
                 texts.add(decoded, begin, end);
             });
         std::set<std::tuple<std::size_t, std::string_view>> seen;  // Encodings may be in encodings.
@@ -281,6 +282,7 @@ private:
     const scan::Scanner& scanner_;
     std::string_view text_;
     const Reading& reading_;
+    const Outline outline_;
     History history_;
     std::vector<Hit> hits_;
     Spans by_rule_, by_family_;

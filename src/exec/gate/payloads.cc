@@ -61,48 +61,19 @@ struct Run {
     std::size_t end{0};
 };
 
-constexpr auto kIsDigit = [] {
-    std::array<bool, 256> table{};
-    for (const std::string_view digits :
-         {"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", "0123456789", "+/-_"})
-        for (const char c : digits) table[static_cast<unsigned char>(c)] = true;
-    return table;
-}();
-bool is_digit(char c) {
-    return kIsDigit[static_cast<unsigned char>(c)];
-}
-
-// Wherever a run of kRunBytesMin digits begins, it covers two whole words next to each other.
-constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
-static_assert(kRunBytesMin >= 3 * kWordBytes);
-
-// False for most words of a text, because there is a blank, a quote, a colon or a letter beyond
-// ASCII among their bytes. All eight are compared at once, by the highest bit of each: a sum has it
-// where the byte is at least the one that it is compared with.
-bool may_be_digits(std::string_view text, std::size_t at) {
-    constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101, kHigh = 0x80 * kOnes;
-    const auto at_least = [](std::uint64_t word, char c) {
-        return word + (0x80 - static_cast<std::uint64_t>(c)) * kOnes;
+// The first place from `at` on where a run of digits may go on that is long enough; the end of the
+// text without one. It may have begun some bytes before.
+std::size_t next_digits(std::string_view text, const Outline& outline, std::size_t at) {
+    constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
+    const auto all_digits = [&](std::size_t word) {
+        return word + kWordBytes <= text.size() &&
+               std::ranges::all_of(text.substr(word, kWordBytes), is_encoding_digit);
     };
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + at, kWordBytes);
-    const std::uint64_t low = word & ~kHigh;
-    const std::uint64_t is_between = at_least(low, ':') & ~at_least(low, 'A');
-    return ((word | is_between | ~at_least(low, '+')) & kHigh) == 0;
-}
-
-// The first place from `at` on, a multiple of a word, where two words are all digits; the end of
-// the text without one.
-std::size_t next_digits(std::string_view text, std::size_t at) {
     at = (at + kWordBytes - 1) / kWordBytes * kWordBytes;
-    while (at + 2 * kWordBytes <= text.size()) {
-        if (!may_be_digits(text, at + kWordBytes)) {
-            at += 2 * kWordBytes;
-            continue;
-        }
-        if (may_be_digits(text, at) &&
-            std::ranges::all_of(text.substr(at, 2 * kWordBytes), is_digit))
-            return at;
+    for (at = outline.next(Outline::Mark::Run, at); at < text.size();
+         at = outline.next(Outline::Mark::Run, at)) {
+        // The first word may be the second of two.
+        if (all_digits(at)) return at;
         at += kWordBytes;
     }
     return text.size();
@@ -125,13 +96,13 @@ std::size_t behind_line_end(std::string_view text, std::size_t at) {
 
 Run run_around(std::string_view text, std::size_t at, std::size_t floor) {
     Run run{at, at};
-    while (run.begin > floor && is_digit(text[run.begin - 1])) --run.begin;
+    while (run.begin > floor && is_encoding_digit(text[run.begin - 1])) --run.begin;
     std::size_t line = run.begin;
     while (true) {
-        while (run.end < text.size() && is_digit(text[run.end])) ++run.end;
+        while (run.end < text.size() && is_encoding_digit(text[run.end])) ++run.end;
         if (run.end - line < kWrappedLineMin) return run;
         const std::size_t next = behind_line_end(text, run.end);
-        if (next == run.end || next >= text.size() || !is_digit(text[next])) return run;
+        if (next == run.end || next >= text.size() || !is_encoding_digit(text[next])) return run;
         line = run.end = next;
     }
 }
@@ -205,9 +176,15 @@ public:
     }
 
     void check_text(std::string_view text, std::string_view via, int depth, const Run* outer) {
+        const Outline outline(text);
+        check_text(text, outline, via, depth, outer);
+    }
+
+    void check_text(std::string_view text, const Outline& outline, std::string_view via, int depth,
+                    const Run* outer) {
         std::size_t floor = 0;
-        for (std::size_t at = next_digits(text, 0); at < text.size();
-             at = next_digits(text, floor)) {
+        for (std::size_t at = next_digits(text, outline, 0); at < text.size();
+             at = next_digits(text, outline, floor)) {
             const Run run = run_around(text, at, floor);
             floor = run.end;
             if (run.end - run.begin >= kRunBytesMin)
@@ -343,12 +320,17 @@ FileKind file_kind(std::string_view text) {
     return {};
 }
 
-std::vector<Payload> find_payloads(std::string_view text, const VisitDecoded& decoded) {
+std::vector<Payload> find_payloads(std::string_view text, const Outline& outline,
+                                   const VisitDecoded& decoded) {
     std::vector<Payload> found;
     Finder finder(found, decoded);
-    finder.check_text(text, "", 0, nullptr);
+    finder.check_text(text, outline, "", 0, nullptr);
     finder.check_ascii85(text);
     return found;
+}
+
+std::vector<Payload> find_payloads(std::string_view text) {
+    return find_payloads(text, Outline(text), nullptr);
 }
 
 }  // namespace gate
