@@ -105,6 +105,17 @@ TEST(Corpus, InstructionsAndClaimsAboutPolicyAreFoundAndHonestReportsPass) {
     EXPECT_LE(wrong.share(), 0.05);
 }
 
+// Written before manuals were let through: what a hostile one says to an agent is found as before.
+// contract: GATE-12
+TEST(Corpus, ManualsThatSpeakToAnAgentOrDoHarmAreFound) {
+    std::size_t total = 0;
+    for (const auto& text : corpus("hostile_manuals.txt")) {
+        EXPECT_FALSE(validator().check_text(text).empty()) << text;
+        ++total;
+    }
+    EXPECT_GE(total, 40U);
+}
+
 // An ending only says where to look: without it the same is found, more slowly.
 TEST(Corpus, RulesMeanTheSameWithoutTheirEndings) {
     std::vector<scan::Rule> with, without;
