@@ -116,6 +116,21 @@ TEST(Corpus, ManualsThatSpeakToAnAgentOrDoHarmAreFound) {
     EXPECT_GE(total, 40U);
 }
 
+TEST(Corpus, ASearchForSecretsAloneFindsTheSameSecrets) {
+    const auto scanner = scan::Scanner::make(all_rules()).value();
+    std::size_t found = 0;
+    for (const std::string name : {"secrets.txt", "fresh_secrets.txt", "unseen_secrets.txt",
+                                   "no_secrets.txt", "injection.txt", "honest.txt"})
+        for (const auto& text : corpus(name)) {
+            auto expected = scanner->scan(text);
+            std::erase_if(expected, [](const auto& each) { return each.family != "secret"; });
+            const auto secrets = scanner->scan(text, scan::Part::Secrets);
+            EXPECT_EQ(secrets, expected) << text;
+            found += secrets.size();
+        }
+    EXPECT_GT(found, 400U);
+}
+
 // An ending only says where to look: without it the same is found, more slowly.
 TEST(Corpus, RulesMeanTheSameWithoutTheirEndings) {
     std::vector<scan::Rule> with, without;

@@ -134,7 +134,8 @@ const std::vector<scan::Rule>& content_rules() {
 }
 
 scan::ScannerOptions all_rules() {
-    scan::ScannerOptions options{.prepared = prepared_rules()};
+    scan::ScannerOptions options{.prepared = prepared_rules(),
+                                 .prepared_secrets = scan::prepared_secret_rules()};
     options.rules.assign(scan::secret_rules().begin(), scan::secret_rules().end());
     std::ranges::copy(content_rules(), std::back_inserter(options.rules));
     return options;
@@ -216,7 +217,7 @@ public:
         : scanner_(scanner), text_(text), reading_(reading), outline_(text), history_(text) {}
 
     std::vector<Hit> hits() {
-        for (const auto& finding : scanner_.scan(text_)) {
+        for (const auto& finding : scanner_.scan(text_, part())) {
             if (!counts(finding)) continue;
             hits_.push_back({finding, message_of(finding.rule)});
             by_rule_.add(finding.rule, finding.begin, finding.end);
@@ -238,6 +239,10 @@ private:
                                      is_ordinary(text_, finding) || history_.reports(finding));
     }
 
+    scan::Part part() const {
+        return reading_.scope == Scope::Secrets ? scan::Part::Secrets : scan::Part::All;
+    }
+
     bool is_in_command(std::uint64_t at) const {
         return at >= reading_.command_begin && at < reading_.command_end;
     }
@@ -246,9 +251,8 @@ private:
     void find_across_joints() {
         const Joined joined(text_, outline_);
         if (!joined.has_joints()) return;
-        for (const auto& finding : scanner_.scan(joined.text())) {
-            if (finding.family != "secret" || !joined.spans_joint(finding.begin, finding.end))
-                continue;
+        for (const auto& finding : scanner_.scan(joined.text(), scan::Part::Secrets)) {
+            if (!joined.spans_joint(finding.begin, finding.end)) continue;
             const auto [begin, end] = joined.original(finding.begin, finding.end);
             if (!by_family_.overlap("secret", begin, end))
                 hits_.push_back({{finding.rule, finding.family, begin, end},

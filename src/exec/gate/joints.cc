@@ -13,7 +13,7 @@ bool is_begin(char c) {
 
 std::size_t next_begin(std::string_view text, const Outline& outline, std::size_t at) {
     while (true) {
-        at = outline.next(Outline::Mark::Quote, at);
+        at = outline.next_quote(at);
         const std::size_t stop =
             std::min(text.size(), (at / Outline::kBlockBytes + 1) * Outline::kBlockBytes);
         while (at < stop && !is_begin(text[at])) ++at;

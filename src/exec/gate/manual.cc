@@ -8,12 +8,12 @@
 namespace gate {
 namespace {
 
-constexpr std::size_t kFormReach = 3000;       // Marks of a manual count up to here on each side.
-constexpr int kFormMarks = 2;                  // So many of them make a manual.
-constexpr std::size_t kSentenceReach = 300;    // On each side of the finding.
-constexpr std::size_t kShownBytesMax = 1500;   // Of what a step shows.
-constexpr std::size_t kShownWithin = 300;      // It begins so soon after the finding.
-constexpr std::size_t kObjectBytes = 40;       // In which a verb has its object.
+constexpr std::size_t kFormReach = 3000;      // Marks of a manual count up to here on each side.
+constexpr int kFormMarks = 2;                 // So many of them make a manual.
+constexpr std::size_t kSentenceReach = 300;   // On each side of the finding.
+constexpr std::size_t kShownBytesMax = 1500;  // Of what a step shows.
+constexpr std::size_t kShownWithin = 300;     // It begins so soon after the finding.
+constexpr std::size_t kObjectBytes = 40;      // In which a verb has its object.
 
 re2::StringPiece piece(std::string_view text) {
     return {text.data(), text.size()};
@@ -72,7 +72,8 @@ bool is_dangerous(std::string_view shown) {
 
 // The sentence without the links of Markdown and reStructuredText: they name a page to read.
 std::string without_links(std::string_view sentence) {
-    static const re2::RE2 kLink(R"re(\]\(<?https?://[^\s)]*\)?|\]\[[^\]\n]*\]|`[^`\n]{0,80}<https?://[^>\n]*>`_)re");
+    static const re2::RE2 kLink(
+        R"re(\]\(<?https?://[^\s)]*\)?|\]\[[^\]\n]*\]|`[^`\n]{0,80}<https?://[^>\n]*>`_)re");
     std::string rest(sentence);
     re2::RE2::GlobalReplace(&rest, kLink, "]");
     return rest;

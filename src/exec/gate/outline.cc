@@ -1,7 +1,7 @@
 #include "exec/gate/outline.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -33,30 +33,39 @@ Bytes bytes_of(const char* block, std::size_t size) {
     return bytes;
 }
 
+}  // namespace
+
 // Marks one block after the other.
-class Marker {
+class OutlineMarker {
 public:
-    std::uint8_t mark(const Bytes& bytes) {
+    Outline::Block mark(const Bytes& bytes) {
         constexpr std::uint64_t kHigh = 0x8080'8080'8080'8080;
         // The highest bit of each byte that has all bits: a word of digits.
-        const std::uint64_t words = ((bytes.digits & ~kHigh) + (kHigh >> 7U)) & bytes.digits & kHigh;
-        const std::uint64_t before = words << 8U | last_;
+        const std::uint64_t words =
+            ((bytes.digits & ~kHigh) + (kHigh >> 7U)) & bytes.digits & kHigh;
+        const std::uint64_t pairs = words & (words << 8U | last_);
         last_ = words >> (kBlockBytes - 8U);
-        return static_cast<std::uint8_t>((bytes.quotes != 0 ? 1U : 0U) |
-                                         ((words & before) != 0 ? 2U : 0U));
+        // The product has the eight bits next to each other, in its highest byte.
+        constexpr std::uint64_t kGather = 0x0102'0408'1020'4080;
+        return {.has_quote = bytes.quotes != 0,
+                .words = static_cast<std::uint8_t>((pairs >> 7U) * kGather >> 56U)};
     }
+
+    static void slowly(std::string_view text, std::vector<Outline::Block>& blocks) {
+        OutlineMarker marker;
+        for (std::size_t at = 0; at < text.size(); at += kBlockBytes)
+            blocks[at / kBlockBytes] =
+                marker.mark(bytes_of(text.data() + at, std::min(kBlockBytes, text.size() - at)));
+    }
+    static void fast(std::string_view text, std::vector<Outline::Block>& blocks);
 
 private:
     std::uint64_t last_{0};  // The word before the block, where the first one of it would be.
 };
 
-void mark_slowly(std::string_view text, std::uint8_t* marks) {
-    Marker marker;
-    for (std::size_t at = 0; at < text.size(); at += kBlockBytes)
-        *marks++ = marker.mark(bytes_of(text.data() + at, std::min(kBlockBytes, text.size() - at)));
-}
-
 #if defined(__x86_64__)
+namespace {
+
 // A byte is of a kind when the tables for its upper and its lower half have a bit in common. Kinds
 // of digits: + - / and 0-9 and A-O, a-o and P-Z _ and p-z. Of quotes: " ' and \ < and `.
 struct HalfTables {
@@ -91,22 +100,25 @@ static_assert([] {
     return true;
 }());
 
-[[gnu::target("avx2")]] void mark_fast(std::string_view text, std::uint8_t* marks) {
-    const auto table = [](const std::array<std::uint8_t, 16>& half) __attribute__((
-                           target("avx2"))) {
-        return _mm256_broadcastsi128_si256(
-            _mm_loadu_si128(reinterpret_cast<const __m128i*>(half.data())));
-    };
+}  // namespace
+
+[[gnu::target("avx2")]] void OutlineMarker::fast(std::string_view text,
+                                                 std::vector<Outline::Block>& blocks) {
+    const auto table = [](const std::array<std::uint8_t, 16>& half)
+                           __attribute__((target("avx2"))) {
+                               return _mm256_broadcastsi128_si256(
+                                   _mm_loadu_si128(reinterpret_cast<const __m128i*>(half.data())));
+                           };
     const __m256i lower = table(kHalves.lower), upper = table(kHalves.upper);
     const __m256i half = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
     const __m256i digit_kinds = _mm256_set1_epi8(kDigitKinds);
-    Marker marker;
+    OutlineMarker marker;
     std::size_t at = 0;
     for (; at + kBlockBytes <= text.size(); at += kBlockBytes) {
         std::uint64_t no_digits = 0, nothing = 0;
         for (unsigned part = 0; part < kBlockBytes; part += sizeof(__m256i)) {
-            const __m256i bytes = _mm256_loadu_si256(
-                reinterpret_cast<const __m256i*>(text.data() + at + part));
+            const __m256i bytes =
+                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text.data() + at + part));
             // A byte beyond ASCII has no kind: its lower half is looked up as nothing.
             const __m256i kinds = _mm256_and_si256(
                 _mm256_shuffle_epi8(lower, bytes),
@@ -119,30 +131,37 @@ static_assert([] {
             no_digits |= bits(_mm256_and_si256(kinds, digit_kinds));
             nothing |= bits(_mm256_andnot_si256(digit_kinds, kinds));
         }
-        *marks++ = marker.mark({.digits = ~no_digits, .quotes = ~nothing});
+        blocks[at / kBlockBytes] = marker.mark({.digits = ~no_digits, .quotes = ~nothing});
     }
-    if (at < text.size()) *marks = marker.mark(bytes_of(text.data() + at, text.size() - at));
+    if (at < text.size()) blocks.back() = marker.mark(bytes_of(text.data() + at, text.size() - at));
 }
 #endif
 
-}  // namespace
-
 Outline::Outline(std::string_view text)
-    : size_(text.size()), marks_((text.size() + kBlockBytes - 1) / kBlockBytes) {
+    : size_(text.size()), blocks_((text.size() + kBlockBytes - 1) / kBlockBytes) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2")) {
-        mark_fast(text, marks_.data());
+        OutlineMarker::fast(text, blocks_);
         return;
     }
 #endif
-    mark_slowly(text, marks_.data());
+    OutlineMarker::slowly(text, blocks_);
 }
 
-std::size_t Outline::next(Mark mark, std::size_t at) const {
-    const auto bit = static_cast<std::uint8_t>(mark);
+std::size_t Outline::next_quote(std::size_t at) const {
     std::size_t block = at / kBlockBytes;
-    while (block < marks_.size() && (marks_[block] & bit) == 0) ++block;
-    return block < marks_.size() ? std::max(at, block * kBlockBytes) : size_;
+    while (block < blocks_.size() && !blocks_[block].has_quote) ++block;
+    return block < blocks_.size() ? std::max(at, block * kBlockBytes) : size_;
+}
+
+std::size_t Outline::next_run(std::size_t at) const {
+    const std::size_t word = (at + kWordBytes - 1) / kWordBytes;
+    unsigned wanted = 0xffU << word % 8 & 0xffU;
+    for (std::size_t block = word / 8; block < blocks_.size(); ++block, wanted = 0xff)
+        if (const unsigned found = blocks_[block].words & wanted)
+            return block * kBlockBytes +
+                   static_cast<std::size_t>(std::countr_zero(found)) * kWordBytes;
+    return size_;
 }
 
 }  // namespace gate

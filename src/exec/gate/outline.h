@@ -20,22 +20,26 @@ constexpr bool is_encoding_digit(char c) {
 class Outline {
 public:
     static constexpr std::size_t kBlockBytes = 64;
-    enum class Mark : std::uint8_t {
-        Quote = 1,  // The block has a quote, a backslash or a less-than sign.
-        Run = 2,    // A run of digits ends or continues in it that may have kRunBytes of them.
-    };
     // A run of so many covers two whole words next to each other, wherever it begins.
     static constexpr std::size_t kRunBytes = 3 * sizeof(std::uint64_t);
 
     explicit Outline(std::string_view text);
 
-    // The first byte from `at` on that is in a block with the mark; the end of the text without
-    // one.
-    std::size_t next(Mark mark, std::size_t at) const;
+    // The first byte from `at` on that is in a block with a quote, a backslash or a less-than sign;
+    // the end of the text without one.
+    std::size_t next_quote(std::size_t at) const;
+    // The first word from `at` on that is all digits behind another that is. Every run of kRunBytes
+    // has such a one. The end of the text without one.
+    std::size_t next_run(std::size_t at) const;
 
 private:
+    friend class OutlineMarker;
+    struct Block {
+        bool has_quote{false};
+        std::uint8_t words{0};  // A bit for each such word.
+    };
     std::size_t size_;
-    std::vector<std::uint8_t> marks_;  // By block.
+    std::vector<Block> blocks_;
 };
 
 }  // namespace gate

@@ -61,24 +61,6 @@ struct Run {
     std::size_t end{0};
 };
 
-// The first place from `at` on where a run of digits may go on that is long enough; the end of the
-// text without one. It may have begun some bytes before.
-std::size_t next_digits(std::string_view text, const Outline& outline, std::size_t at) {
-    constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
-    const auto all_digits = [&](std::size_t word) {
-        return word + kWordBytes <= text.size() &&
-               std::ranges::all_of(text.substr(word, kWordBytes), is_encoding_digit);
-    };
-    at = (at + kWordBytes - 1) / kWordBytes * kWordBytes;
-    for (at = outline.next(Outline::Mark::Run, at); at < text.size();
-         at = outline.next(Outline::Mark::Run, at)) {
-        // The first word may be the second of two.
-        if (all_digits(at)) return at;
-        at += kWordBytes;
-    }
-    return text.size();
-}
-
 constexpr std::size_t kWrappedLineMin = 32;
 
 // Where the run that reaches `at` continues after a line end, or `at`.
@@ -152,6 +134,17 @@ std::string decode_ascii85(std::string_view text, std::size_t bytes_max) {
     return bytes;
 }
 
+// The next "<~"; the end of the text without one.
+std::size_t next_ascii85(std::string_view text, const Outline& outline, std::size_t at) {
+    for (at = outline.next_quote(at); at < text.size(); at = outline.next_quote(at)) {
+        const std::size_t next = (at / Outline::kBlockBytes + 1) * Outline::kBlockBytes;
+        const auto found = text.substr(0, next + 1).find("<~", at);
+        if (found != text.npos) return found;
+        at = next;
+    }
+    return text.size();
+}
+
 bool is_readable(std::string_view text) {
     constexpr std::size_t kReadableMin = 8;
     return text.size() >= kReadableMin && std::ranges::none_of(text, [](unsigned char c) {
@@ -164,9 +157,10 @@ public:
     Finder(std::vector<Payload>& out, const VisitDecoded& decoded) : out_(out), visit_(decoded) {}
 
     // Blocks between <~ and ~>.
-    void check_ascii85(std::string_view text) {
+    void check_ascii85(std::string_view text, const Outline& outline) {
         constexpr std::size_t kBlockMin = 20;
-        for (auto begin = text.find("<~"); begin != text.npos; begin = text.find("<~", begin + 2)) {
+        for (auto begin = next_ascii85(text, outline, 0); begin < text.size();
+             begin = next_ascii85(text, outline, begin + 2)) {
             const auto end = text.substr(begin, kDecodedBytesMax * 2).find("~>");
             if (end == text.npos) continue;
             if (end < kBlockMin) continue;
@@ -183,8 +177,7 @@ public:
     void check_text(std::string_view text, const Outline& outline, std::string_view via, int depth,
                     const Run* outer) {
         std::size_t floor = 0;
-        for (std::size_t at = next_digits(text, outline, 0); at < text.size();
-             at = next_digits(text, outline, floor)) {
+        for (std::size_t at = outline.next_run(0); at < text.size(); at = outline.next_run(floor)) {
             const Run run = run_around(text, at, floor);
             floor = run.end;
             if (run.end - run.begin >= kRunBytesMin)
@@ -325,7 +318,7 @@ std::vector<Payload> find_payloads(std::string_view text, const Outline& outline
     std::vector<Payload> found;
     Finder finder(found, decoded);
     finder.check_text(text, outline, "", 0, nullptr);
-    finder.check_ascii85(text);
+    finder.check_ascii85(text, outline);
     return found;
 }
 
