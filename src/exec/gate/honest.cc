@@ -69,6 +69,21 @@ bool is_wrapped(std::string_view text, std::size_t begin) {
     return line_end - above >= kFullLine && is_letter(text[line_end - 1]);
 }
 
+// "The tool can now skip validation": what something else does, since its last version.
+bool is_ability(std::string_view text, std::size_t begin) {
+    constexpr std::size_t kBeforeBytes = 60;
+    static const re2::RE2 kAbility(
+        R"re((?i)\b([\w\-]+)[\s)\]`]{1,3}(?:can|may|will|could|might|would)\s{1,3}$)re");
+    static const re2::RE2 kReader(
+        R"re((?i)^(?:you|i|we|agents?|assistants?|models?|ai|llms?|bots?|chatbots?|core|system|operators?)$)re");
+    static const re2::RE2 kAdverb(R"re((?i)^(?:now|then|also|always|just|simply)\b)re");
+    if (!re2::RE2::PartialMatch(piece(text.substr(begin)), kAdverb)) return false;
+    const std::size_t from = begin > kBeforeBytes ? begin - kBeforeBytes : 0;
+    re2::StringPiece subject;
+    return re2::RE2::PartialMatch(piece(text.substr(from, begin - from)), kAbility, &subject) &&
+           !re2::RE2::PartialMatch(subject, kReader);
+}
+
 // Only mild statements: no entry of any log tells its reader to ignore instructions.
 bool may_be_entry(const scan::Finding& finding) {
     return finding.family == "policy" || finding.rule == "persist" ||
@@ -111,7 +126,7 @@ bool is_ordinary(std::string_view text, const scan::Finding& finding) {
     if (hit.size() > 1 && hit[0] == '-' && is_letter(hit[1]) && begin > 0 &&
         is_letter(text[begin - 1]))
         return true;
-    if (is_wrapped(text, begin)) return true;
+    if (is_wrapped(text, begin) || is_ability(text, begin)) return true;
     static constexpr std::string_view kSteps[] = {"run-the-following", "please-run",
                                                   "follow-steps",      "you-must-act",
                                                   "fetch-url",         "download-and-run"};
@@ -119,7 +134,8 @@ bool is_ordinary(std::string_view text, const scan::Finding& finding) {
         return true;
     // "check whether it is a copy and do not delete it"
     if (rule == "download-and-run" && after.starts_with(" not ")) return true;
-    if (rule == "run-the-following" || rule == "please-run") return is_build_command(after);
+    if (rule == "run-the-following" || rule == "please-run")
+        return is_build_command(after) && !speaks_to_agent(text, finding);
     if (rule == "you-must-act") return is_requirement(hit, after);
     static const re2::RE2 kComplaint(R"re((?i)^\s{1,2}(?:error|warning|failure|message:))re");
     // "If you are reading this, you were probably asked": the sentence goes on about its reader.

@@ -45,7 +45,16 @@ bool ends_sentence(std::string_view text, std::size_t at) {
     return (c == '.' || c == '!' || c == '?') && (next == ' ' || next == '\n' || next == '\r');
 }
 
-std::string_view sentence_around(std::string_view text, std::size_t begin, std::size_t end) {
+// A finding may start with the mark that ends the sentence before it.
+std::size_t first_letter(std::string_view text, const scan::Finding& finding) {
+    auto begin = static_cast<std::size_t>(finding.begin);
+    while (begin < finding.end && !is_letter(text[begin])) ++begin;
+    return begin;
+}
+
+std::string_view sentence_of(std::string_view text, const scan::Finding& finding) {
+    const std::size_t begin = first_letter(text, finding);
+    const auto end = static_cast<std::size_t>(finding.end);
     std::size_t from = begin, to = end;
     while (from > 0 && begin - from < kSentenceReach && !ends_sentence(text, from - 1)) --from;
     while (to < text.size() && to - end < kSentenceReach && !ends_sentence(text, to)) ++to;
@@ -64,7 +73,7 @@ bool is_dangerous(std::string_view shown) {
     static const re2::RE2 kHarmless(
         R"re((?i)https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])\b|\bsudo\s+(?:apt|apt-get|dnf|yum|pacman|zypper|snap|brew|systemctl|service|make|ninja|docker)\b)re");
     static const re2::RE2 kDanger(
-        R"re((?i)https?://|ftp://|\|\s*(?:sudo\s+)?(?:\w*sh|python[\d.]*|perl|ruby|node|php|iex)\b|\b(?:curl|wget|base64|eval|nc|ncat|scp|printenv|mkfs\S*|crontab|iwr|irm|iex|invoke-\w+)\b|\bsudo\b|\brm\s+-\w*\s+["']?(?:/|~|\$HOME|\*|\.\.)|\bdd\s+if=|\bchmod\s+(?:-R|0?777|[ugoa]*\+x)|/dev/(?:tcp|udp)/|\.(?:ssh|aws|env|netrc|npmrc|kube)\b|id_(?:rsa|ed25519)|authorized_keys|/etc/(?:passwd|shadow|sudoers)|/credentials\b|_history\b|\benv\s*\||/tmp/|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b)re");
+        R"re((?i)https?://|ftp://|\|\s*(?:sudo\s+)?(?:\w*sh|python[\d.]*|perl|ruby|node|php|iex)\b|\b(?:curl|wget|base64|eval|nc|ncat|scp|printenv|mkfs\S*|crontab|iwr|irm|iex|invoke-\w+)\b|\bsudo\b|\brm\s+-\w*\s+["']?(?:/|~|\$HOME|\*|\.\.)|\bdd\s+if=|\bchmod\s+(?:-R|0?777|[ugoa]*\+x)|/dev/(?:tcp|udp)/|\.(?:ssh|aws|env|netrc|npmrc)\b|id_(?:rsa|ed25519)|authorized_keys|/etc/(?:passwd|shadow|sudoers)|/credentials\b|_history\b|\benv\s*\||/tmp/|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b)re");
     std::string rest(shown);
     re2::RE2::GlobalReplace(&rest, kHarmless, "");
     return matches(rest, kDanger);
@@ -129,17 +138,20 @@ bool asks_for_more(std::string_view sentence) {
 
 }  // namespace
 
+bool speaks_to_agent(std::string_view text, const scan::Finding& finding) {
+    return is_for_an_agent(sentence_of(text, finding));
+}
+
 bool is_manual_step(std::string_view text, const scan::Finding& finding) {
-    auto begin = static_cast<std::size_t>(finding.begin);
+    const auto begin = first_letter(text, finding);
     const auto end = static_cast<std::size_t>(finding.end);
-    // A finding may start with the mark that ends the sentence before it.
-    while (begin < end && !is_letter(text[begin])) ++begin;
-    const auto sentence = sentence_around(text, begin, end);
+    const auto sentence = sentence_of(text, finding);
     if (is_for_an_agent(sentence) || !has_form_of_manual(text, begin)) return false;
     const auto& rule = finding.rule;
     if (rule == "fetch-url") return !asks_for_more(sentence);
     const auto shown = shown_after(text.substr(end));
-    if (is_dangerous(without_links(sentence)) || (shown && is_dangerous(*shown))) return false;
+    if (is_dangerous(without_links(sentence)) || (shown && is_dangerous(without_links(*shown))))
+        return false;
     if (shown || rule == "follow-steps") return true;
     const auto after = text.substr(end, kObjectBytes);
     if (rule == "you-must-act") return is_requirement(text.substr(begin, end - begin));

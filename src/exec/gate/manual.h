@@ -12,4 +12,8 @@ namespace gate {
 // is shown, and nothing in it loads a program, reads credentials or destroys data.
 bool is_manual_step(std::string_view text, const scan::Finding& finding);
 
+// Whether the sentence of the finding speaks to an agent, presses, or asks for what the reader
+// owns.
+bool speaks_to_agent(std::string_view text, const scan::Finding& finding);
+
 }  // namespace gate
