@@ -9,10 +9,10 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "exec/gate/honest.h"
-#include "exec/gate/joints.h"
-#include "exec/gate/outline.h"
-#include "exec/gate/payloads.h"
+#include "exec/gate/text/honest.h"
+#include "exec/gate/text/joints.h"
+#include "exec/gate/text/outline.h"
+#include "exec/gate/text/payloads.h"
 
 namespace gate {
 namespace {

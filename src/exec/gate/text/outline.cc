@@ -1,4 +1,4 @@
-#include "exec/gate/outline.h"
+#include "exec/gate/text/outline.h"
 
 #include <algorithm>
 #include <bit>

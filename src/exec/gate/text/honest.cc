@@ -1,10 +1,10 @@
-#include "exec/gate/honest.h"
+#include "exec/gate/text/honest.h"
 
 #include <re2/re2.h>
 
 #include <algorithm>
 
-#include "exec/gate/manual.h"
+#include "exec/gate/text/manual.h"
 
 namespace gate {
 namespace {

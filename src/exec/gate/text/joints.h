@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "exec/gate/outline.h"
+#include "exec/gate/text/outline.h"
 
 namespace gate {
 

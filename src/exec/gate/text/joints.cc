@@ -1,4 +1,4 @@
-#include "exec/gate/joints.h"
+#include "exec/gate/text/joints.h"
 
 #include <algorithm>
 

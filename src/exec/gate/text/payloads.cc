@@ -1,4 +1,4 @@
-#include "exec/gate/payloads.h"
+#include "exec/gate/text/payloads.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "exec/gate/manual.h"
+#include "exec/gate/text/manual.h"
 
 #include <re2/re2.h>
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exec/gate/outline.h"
+#include "exec/gate/text/outline.h"
 
 namespace gate {
 
