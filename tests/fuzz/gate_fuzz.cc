@@ -9,7 +9,7 @@
 #include "exec/gate/content.h"
 #include "exec/gate/document/document.h"
 #include "exec/gate/document/front_matter.h"
-#include "exec/gate/payloads.h"
+#include "exec/gate/text/payloads.h"
 
 namespace {
 

@@ -105,6 +105,32 @@ TEST(Corpus, InstructionsAndClaimsAboutPolicyAreFoundAndHonestReportsPass) {
     EXPECT_LE(wrong.share(), 0.05);
 }
 
+// Written before manuals were let through: what a hostile one says to an agent is found as before.
+// contract: GATE-12
+TEST(Corpus, ManualsThatSpeakToAnAgentOrDoHarmAreFound) {
+    std::size_t total = 0;
+    for (const auto& text : corpus("hostile_manuals.txt")) {
+        EXPECT_FALSE(validator().check_text(text).empty()) << text;
+        ++total;
+    }
+    EXPECT_GE(total, 40U);
+}
+
+TEST(Corpus, ASearchForSecretsAloneFindsTheSameSecrets) {
+    const auto scanner = scan::Scanner::make(all_rules()).value();
+    std::size_t found = 0;
+    for (const std::string name : {"secrets.txt", "fresh_secrets.txt", "unseen_secrets.txt",
+                                   "no_secrets.txt", "injection.txt", "honest.txt"})
+        for (const auto& text : corpus(name)) {
+            auto expected = scanner->scan(text);
+            std::erase_if(expected, [](const auto& each) { return each.family != "secret"; });
+            const auto secrets = scanner->scan(text, scan::Part::Secrets);
+            EXPECT_EQ(secrets, expected) << text;
+            found += secrets.size();
+        }
+    EXPECT_GT(found, 400U);
+}
+
 // An ending only says where to look: without it the same is found, more slowly.
 TEST(Corpus, RulesMeanTheSameWithoutTheirEndings) {
     std::vector<scan::Rule> with, without;

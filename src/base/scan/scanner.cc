@@ -71,6 +71,13 @@ base::Result<std::shared_ptr<const Scanner>> Scanner::make(ScannerOptions option
         by_rules.push_back(sought(rule));
         shapes.push_back(TRY(shape_of(rule)));
     }
+    std::optional<Matcher> of_secrets;
+    if (!options.prepared_secrets.empty()) {
+        std::vector<Sought> secrets;
+        for (std::size_t i = 0; i < by_rules.size() && options.rules[i].family == "secret"; ++i)
+            secrets.push_back(by_rules[i]);
+        of_secrets.emplace(TRY(Matcher::compile(std::move(secrets), options.prepared_secrets)));
+    }
     auto of_rules = TRY(Matcher::compile(std::move(by_rules), options.prepared));
     std::vector<std::size_t> follow;
     for (const auto& credential : options.known)
@@ -80,17 +87,18 @@ base::Result<std::shared_ptr<const Scanner>> Scanner::make(ScannerOptions option
             follow.push_back(needle.follow);
         }
     auto of_known = TRY(Matcher::compile(std::move(by_value)));
-    return std::shared_ptr<const Scanner>(new Scanner(std::move(options.rules), std::move(of_rules),
-                                                      std::move(of_known), std::move(follow),
-                                                      std::move(shapes)));
+    return std::shared_ptr<const Scanner>(new Scanner(
+        std::move(options.rules), {std::move(of_rules), std::move(of_known), std::move(of_secrets)},
+        std::move(follow), std::move(shapes)));
 }
 
-Scanner::Scanner(std::vector<Rule> rules, Matcher of_rules, Matcher of_known,
-                 std::vector<std::size_t> follow, std::vector<std::unique_ptr<re2::RE2>> shapes)
+Scanner::Scanner(std::vector<Rule> rules, Matchers matchers, std::vector<std::size_t> follow,
+                 std::vector<std::unique_ptr<re2::RE2>> shapes)
     : rules_(std::move(rules)),
       shapes_(std::move(shapes)),
-      of_rules_(std::move(of_rules)),
-      of_known_(std::move(of_known)),
+      of_rules_(std::move(matchers.rules)),
+      of_known_(std::move(matchers.known)),
+      of_secrets_(std::move(matchers.secrets)),
       follow_(std::move(follow)) {
     for (const auto& rule : rules_) {
         checks_.push_back(rule.check ? find_check(*rule.check) : nullptr);
@@ -221,9 +229,12 @@ void Scanner::drop_yielding(std::vector<Finding>& found) const {
         found.end());
 }
 
-std::vector<Finding> Scanner::scan(std::string_view text) const {
+std::vector<Finding> Scanner::scan(std::string_view text, Part part) const {
     std::vector<Finding> found;
-    of_rules_.find(text, [&](const Match& match) {
+    const bool is_all = part == Part::All;
+    const Matcher& matcher = !is_all && of_secrets_ ? *of_secrets_ : of_rules_;
+    matcher.find(text, [&](const Match& match) {
+        if (!is_all && rules_[match.expression].family != "secret") return;
         if (is_looked_around(rules_[match.expression])) {
             if (auto finding = judge_around(match.expression, text, match.end))
                 found.push_back(*finding);

@@ -9,9 +9,10 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "exec/gate/honest.h"
-#include "exec/gate/joints.h"
-#include "exec/gate/payloads.h"
+#include "exec/gate/text/honest.h"
+#include "exec/gate/text/joints.h"
+#include "exec/gate/text/outline.h"
+#include "exec/gate/text/payloads.h"
 
 namespace gate {
 namespace {
@@ -133,7 +134,8 @@ const std::vector<scan::Rule>& content_rules() {
 }
 
 scan::ScannerOptions all_rules() {
-    scan::ScannerOptions options{.prepared = prepared_rules()};
+    scan::ScannerOptions options{.prepared = prepared_rules(),
+                                 .prepared_secrets = scan::prepared_secret_rules()};
     options.rules.assign(scan::secret_rules().begin(), scan::secret_rules().end());
     std::ranges::copy(content_rules(), std::back_inserter(options.rules));
     return options;
@@ -212,10 +214,10 @@ private:
 class Judge {
 public:
     Judge(const scan::Scanner& scanner, std::string_view text, const Reading& reading)
-        : scanner_(scanner), text_(text), reading_(reading), history_(text) {}
+        : scanner_(scanner), text_(text), reading_(reading), outline_(text), history_(text) {}
 
     std::vector<Hit> hits() {
-        for (const auto& finding : scanner_.scan(text_)) {
+        for (const auto& finding : scanner_.scan(text_, part())) {
             if (!counts(finding)) continue;
             hits_.push_back({finding, message_of(finding.rule)});
             by_rule_.add(finding.rule, finding.begin, finding.end);
@@ -237,17 +239,20 @@ private:
                                      is_ordinary(text_, finding) || history_.reports(finding));
     }
 
+    scan::Part part() const {
+        return reading_.scope == Scope::Secrets ? scan::Part::Secrets : scan::Part::All;
+    }
+
     bool is_in_command(std::uint64_t at) const {
         return at >= reading_.command_begin && at < reading_.command_end;
     }
 
     // Secrets that are split over lines or literals. A finding within one part is reported already.
     void find_across_joints() {
-        const Joined joined(text_);
+        const Joined joined(text_, outline_);
         if (!joined.has_joints()) return;
-        for (const auto& finding : scanner_.scan(joined.text())) {
-            if (finding.family != "secret" || !joined.spans_joint(finding.begin, finding.end))
-                continue;
+        for (const auto& finding : scanner_.scan(joined.text(), scan::Part::Secrets)) {
+            if (!joined.spans_joint(finding.begin, finding.end)) continue;
             const auto [begin, end] = joined.original(finding.begin, finding.end);
             if (!by_family_.overlap("secret", begin, end))
                 hits_.push_back({{finding.rule, finding.family, begin, end},
@@ -257,8 +262,8 @@ private:
 
     void find_behind_encodings() {
         DecodedTexts texts;
-        const auto payloads =
-            find_payloads(text_, [&](std::string_view decoded, std::size_t begin, std::size_t end) {
+        const auto payloads = find_payloads(
+            text_, outline_, [&](std::string_view decoded, std::size_t begin, std::size_t end) {
                 texts.add(decoded, begin, end);
             });
         std::set<std::tuple<std::size_t, std::string_view>> seen;  // Encodings may be in encodings.
@@ -281,6 +286,7 @@ private:
     const scan::Scanner& scanner_;
     std::string_view text_;
     const Reading& reading_;
+    const Outline outline_;
     History history_;
     std::vector<Hit> hits_;
     Spans by_rule_, by_family_;

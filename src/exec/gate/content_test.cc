@@ -7,7 +7,7 @@
 
 #include "base/scan/engine/encodings.h"
 #include "base/scan/engine/engine.h"
-#include "exec/gate/payloads.h"
+#include "exec/gate/text/payloads.h"
 
 namespace gate {
 namespace {

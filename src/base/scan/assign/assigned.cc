@@ -134,6 +134,7 @@ Link take_link(Cursor& cursor, bool is_flagged, bool has_closers) {
     for (const std::string_view sign : {":::=", "::=", ":=", "===", "!==", "==", "!=", "=>", "->",
                                         "?\?=", "||=", "?=", "+=", ".=", "=", "<<<", ":"})
         if (cursor.take(sign)) {
+            if (sign == ":" && cursor.starts_with(":")) return None;  // A path: Token::from_str
             if (sign == ":" && !cursor.starts_with("//")) {
                 const std::size_t before = cursor.at();
                 cursor.skip_while(is_tab_or_blank, kBlanksMax);
@@ -296,11 +297,20 @@ void visit_assigned(std::string_view text, std::size_t keyword_end, const VisitA
             },
             kClosersMax) > 0;
     if (cursor.peek() == '/' || cursor.at_end()) return;
+    // Everybody sees the picture of a state, with its token: badge.svg?token=…
+    if (begin > 0 && text.substr(0, begin - 1).ends_with(".svg")) return;
     if (begin > 0 && text[begin - 1] == '<') skip_attributes(cursor);
+    // "Pass FLAGS=…", "pass `fast_mode`": the verb, not the name of a password.
+    const bool is_verb = (name == "pass" || name == "Pass") && is_tab_or_blank(cursor.peek()) &&
+                         (cursor.peek(1) == '`' || is_ascii_upper(cursor.peek(1)));
+    if (is_verb) return;
     Link link = take_link(cursor, name.starts_with('-'), has_closers);
     if (link == Link::Spoken && is_setter(prior)) link = Link::Flag;
     if (link == Link::None) return;
-    if (link == Link::Flag && name.ends_with('.')) return;      // It ends a sentence.
+    if (link == Link::Flag && name.ends_with('.')) return;  // It ends a sentence.
+    // Files, and not what is in them: --key release.key image, passwd 'x'.
+    if ((link == Link::Spoken || link == Link::Listed) && name.find('.') != name.npos) return;
+    if (link == Link::Adjacent && begin > 0 && text[begin - 1] == '/') return;
     if (link == Link::Element && name.ends_with(".h")) return;  // An include.
     // A file in a list of files: pkg/token.py,sha256=…
     if ((link == Link::Comma || link == Link::Listed) && begin > 0 && text[begin - 1] == '/')
@@ -331,6 +341,8 @@ void visit_assigned(std::string_view text, std::size_t keyword_end, const VisitA
         std::string_view value = delimited(cursor, {&quote, 1});
         while (value.ends_with('\\')) value.remove_suffix(1);
         if (value.empty()) return;
+        // `SET_TMP_KEY`, `SET_TMP_KEY_2`
+        if (link == Link::Listed && quote == '`' && value.find('_') != value.npos) return;
         // Pass "-x 0" to the linker.
         if (link == Link::Adjacent && (name == "pass" || name == "Pass") &&
             (value.starts_with('-') || has_words_behind(cursor.rest().substr(value.size()))))
@@ -355,6 +367,18 @@ void visit_assigned(std::string_view text, std::size_t keyword_end, const VisitA
     if (!value.empty()) visit({name, value, is_loose ? Syntax::Spoken : Syntax::Bare, prior});
 }
 
+namespace {
+
+// Pairs of hex digits with colons between them, as everybody may see them: 48:4F:0A:…
+bool is_fingerprint(std::string_view value) {
+    constexpr std::size_t kPairsMin = 8;
+    for (std::size_t at = 0; at < value.size(); ++at)
+        if (at % 3 == 2 ? value[at] != ':' : !is_hex_digit(value[at])) return false;
+    return value.size() + 1 >= 3 * kPairsMin && value.size() % 3 == 2;
+}
+
+}  // namespace
+
 bool is_reference(std::string_view value) {
     if (value.empty()) return true;
     const char first = value.front();
@@ -362,7 +386,10 @@ bool is_reference(std::string_view value) {
         return is_ascii_letter(c) || is_ascii_digit(c) || c == '_';
     };
     const auto words_end = [&](std::size_t at) {
-        while (at < value.size() && (is_word_char(value[at]) || value[at] == '.')) ++at;
+        while (at < value.size() &&
+               (is_word_char(value[at]) || value[at] == '.' || value.substr(at).starts_with("::") ||
+                (at > 0 && value.substr(at - 1).starts_with("::"))))
+            ++at;
         return at;
     };
     if (first == '$') {
@@ -385,7 +412,10 @@ bool is_reference(std::string_view value) {
         if (value.starts_with(kind) && value.size() > kind.size() &&
             std::string_view(":=-").contains(value[kind.size()]))
             return true;
-    if (value.starts_with("ssh-") || value.starts_with("arn:")) return true;
+    // A public key, a resource, an advisory.
+    for (const std::string_view kind : {"ssh-", "arn:", "GHSA-", "CVE-"})
+        if (value.starts_with(kind)) return true;
+    if (is_fingerprint(value)) return true;
     // A call or an index: get_token(…), request.form[…].
     const std::size_t end = words_end(0);
     if (end > 0 && end < value.size() && (value[end] == '(' || value[end] == '[')) return true;

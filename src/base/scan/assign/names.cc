@@ -76,7 +76,7 @@ constexpr auto kOpenKeys = std::to_array<std::string_view>(
      "ordering",  "order",       "range",     "cluster",      "clustering",  "distribution",
      "shard",     "locale",      "i",         "verification", "verify",      "recaptcha",
      "site",      "publishable", "menu",      "function",     "modifier",    "theme",
-     "mapping"});
+     "mapping",   "recv"});
 
 // In front of "key", or before it in one word, they say that it is a secret.
 constexpr auto kClosedKeys = std::to_array<std::string_view>(
@@ -123,7 +123,8 @@ NameKind kind_of(std::string_view word, std::string_view before) {
         return contains(word, "secretar") || contains(word, "secreti") ? NameKind::Other
                                                                        : NameKind::Secret;
     if (contains(word, "token"))
-        return word == "tokens" || contains(word, "tokeni") || is_one_of(before, kOpenTokens)
+        return word == "tokens" || word == "tiktoken" || contains(word, "tokeni") ||
+                       is_one_of(before, kOpenTokens)
                    ? NameKind::Other
                    : NameKind::Secret;
     if (contains(word, "key")) return kind_of_key(word, before);

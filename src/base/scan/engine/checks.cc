@@ -91,6 +91,30 @@ bool is_no_placeholder(std::string_view value) {
     return !is_placeholder(value);
 }
 
+// "mypassword", "yourSecretKey2": only words for what a password is or whose it is.
+bool is_named_after_itself(std::string_view value) {
+    constexpr std::size_t kBytesMax = 40;
+    constexpr std::string_view kWords[] = {
+        "my",   "your", "the",    "some",   "a",   "test",  "user", "username", "admin", "root",
+        "db",   "auth", "access", "redis",  "app", "login", "pass", "passwd",   "pwd",   "password",
+        "word", "pw",   "secret", "string", "key", "token", "this", "is",       "super", "strong"};
+    std::string letters;
+    for (const char c : value.substr(0, kBytesMax + 1))
+        if (is_ascii_letter(c)) letters += static_cast<char>(c | 32);
+    if (letters.size() < 4 || value.size() > kBytesMax || value.size() > letters.size() + 4)
+        return false;
+    std::array<bool, kBytesMax + 1> is_reached{true};  // By words from the beginning.
+    for (std::size_t at = 0; at < letters.size(); ++at)
+        for (const auto word : kWords)
+            if (is_reached[at] && std::string_view(letters).substr(at).starts_with(word))
+                is_reached[at + word.size()] = true;
+    return is_reached[letters.size()];
+}
+
+bool is_url_password(std::string_view value) {
+    return !is_named_after_itself(value);
+}
+
 bool is_random(std::string_view value) {
     constexpr std::size_t kLengthMin = 20;
     return has_digit(value) && character_classes(value) >= 2 && looks_random(value, kLengthMin) &&
@@ -103,6 +127,7 @@ bool is_wordless(std::string_view value) {
 }
 
 constexpr std::pair<std::string_view, Check> kChecks[] = {{"wordless", is_wordless},
+                                                          {"url_password", is_url_password},
                                                           {"has_digit", has_digit},
                                                           {"not_placeholder", is_no_placeholder},
                                                           {"random", is_random},

@@ -32,11 +32,15 @@ std::optional<base::Time> stamp_of(std::string_view id) {
 
 bool says_untrusted(std::string_view text) {
     static const re2::RE2 kSays(
-        R"((?i)\buntrusted\b|\bnot (?:to be |be |been )?(?:trusted|trustworthy)\b|\b(?:do|does|must) not trust\b|\bcannot be trusted\b|\bnever (?:be )?trust)");
+        R"((?i)\buntrusted\b|\bnot (?:to be |be |been )?(?:trusted|trustworthy)\b|\b(?:do|does|must) not trust\b|\bcannot be trusted\b|\bnever (?:be )?trust|\bunverified\b|\bnot (?:be )?(?:treated|read|taken|followed|used) as (?:an? )?(?:instruction|order|command)|\bas data,? (?:and )?not (?:as )?instructions)");
+    // "Nothing in it may be followed" denies nothing.
+    static const re2::RE2 kNothing(
+        R"((?i)\b(?:nothing|none|no (?:part|line|word))\b[^.;,]{0,40}\b(?:may|can|should|must|shall) (?:be )?\w+)");
     static const re2::RE2 kDenies(
         R"((?i)\bnot (?:at all |really )?untrusted\b|\bno longer untrusted\b|\b(?:is|are|was|be|fully|completely) (?:fully |completely |now |considered |known to be )?(?:trusted|trustworthy|safe)\b|\b(?:may|can|should|must|shall|please) (?:safely |now )?(?:be )?(?:treated as (?:trusted|instructions)|followed|follow|obeyed|obey|executed|execute|trusted|trust)\b|\btrust (?:it|this|the output)\b)");
-    return re2::RE2::PartialMatch(piece(text), kSays) &&
-           !re2::RE2::PartialMatch(piece(text), kDenies);
+    std::string claims(text);
+    re2::RE2::GlobalReplace(&claims, kNothing, "");
+    return re2::RE2::PartialMatch(piece(text), kSays) && !re2::RE2::PartialMatch(claims, kDenies);
 }
 
 bool denies_network(std::string_view text) {

@@ -1,8 +1,10 @@
-#include "exec/gate/honest.h"
+#include "exec/gate/text/honest.h"
 
 #include <re2/re2.h>
 
 #include <algorithm>
+
+#include "exec/gate/text/manual.h"
 
 namespace gate {
 namespace {
@@ -67,6 +69,21 @@ bool is_wrapped(std::string_view text, std::size_t begin) {
     return line_end - above >= kFullLine && is_letter(text[line_end - 1]);
 }
 
+// "The tool can now skip validation": what something else does, since its last version.
+bool is_ability(std::string_view text, std::size_t begin) {
+    constexpr std::size_t kBeforeBytes = 60;
+    static const re2::RE2 kAbility(
+        R"re((?i)\b([\w\-]+)[\s)\]`]{1,3}(?:can|may|will|could|might|would)\s{1,3}$)re");
+    static const re2::RE2 kReader(
+        R"re((?i)^(?:you|i|we|agents?|assistants?|models?|ai|llms?|bots?|chatbots?|core|system|operators?)$)re");
+    static const re2::RE2 kAdverb(R"re((?i)^(?:now|then|also|always|just|simply)\b)re");
+    if (!re2::RE2::PartialMatch(piece(text.substr(begin)), kAdverb)) return false;
+    const std::size_t from = begin > kBeforeBytes ? begin - kBeforeBytes : 0;
+    re2::StringPiece subject;
+    return re2::RE2::PartialMatch(piece(text.substr(from, begin - from)), kAbility, &subject) &&
+           !re2::RE2::PartialMatch(subject, kReader);
+}
+
 // Only mild statements: no entry of any log tells its reader to ignore instructions.
 bool may_be_entry(const scan::Finding& finding) {
     return finding.family == "policy" || finding.rule == "persist" ||
@@ -77,10 +94,10 @@ bool may_be_entry(const scan::Finding& finding) {
 // program that changed.
 bool is_head(std::string_view head) {
     static const re2::RE2 kHead(
-        R"re(^[\s|/\\]{0,12}(?:[*+\-•o]\s{1,4})?(?:(?:commit )?[0-9a-f]{6,40}:?\s{1,4}|\\?\[[^\]\n]{1,120}\](?:\([^)\n]{1,120}\))?\]?\s{0,4}(?:-\s)?|[#!]\d{1,7}:?\s{1,4}|Re-|Revert "|Also\s)?(?:(?:Fix |New |\*\*)?[\w./+*(),#\- ]{1,60}(?:\*\*)?:\s{1,4})?$)re");
+        R"re(^[\s|/\\]{0,12}(?:[*+\-•o]\s{1,4}|\d{1,3}[.)]\s{1,3}|<li>\s{0,2})?(?:(?:commit )?[0-9a-f]{6,40}:?\s{1,4}|\\?\[[^\]\n]{1,120}\](?:\([^)\n]{1,120}\))?\]?:?\s{0,4}(?:-\s)?|[#!]\d{1,7}:?\s{1,4}|Re-|Revert "|Also\s|View and\s)?(?:(?:Fix |New |\*\*)?[\w./+*(),#`\- ]{1,60}(?:\*\*)?:\s{1,4}(?:\[[^\]\n]{1,40}\]:\s{1,4})?){0,3}(?:\*\*(?:Breaking Change\*\*:?\s)?)?$)re");
     // Another sentence of the entry.
     static const re2::RE2 kSentence(
-        R"re(^\s{0,12}(?:[*+\-•]\s|\([^)\n]{1,80}\): )[^\n]{0,160}[.;]\s{1,2}$)re");
+        R"re(^\s{0,12}(?:[*+\-•]\s|\([^)\n]{1,80}\): )?[^\n]{0,160}[.;]\s{1,2}$)re");
     return re2::RE2::PartialMatch(piece(head), kHead) ||
            re2::RE2::PartialMatch(piece(head), kSentence);
 }
@@ -109,11 +126,24 @@ bool is_ordinary(std::string_view text, const scan::Finding& finding) {
     if (hit.size() > 1 && hit[0] == '-' && is_letter(hit[1]) && begin > 0 &&
         is_letter(text[begin - 1]))
         return true;
-    if (is_wrapped(text, begin)) return true;
-    if (rule == "run-the-following" || rule == "please-run") return is_build_command(after);
+    if (is_wrapped(text, begin) || is_ability(text, begin)) return true;
+    static constexpr std::string_view kSteps[] = {"run-the-following", "please-run",
+                                                  "follow-steps",      "you-must-act",
+                                                  "fetch-url",         "download-and-run"};
+    if (std::ranges::find(kSteps, rule) != std::end(kSteps) && is_manual_step(text, finding))
+        return true;
+    // "check whether it is a copy and do not delete it"
+    if (rule == "download-and-run" && after.starts_with(" not ")) return true;
+    if (rule == "run-the-following" || rule == "please-run")
+        return is_build_command(after) && !speaks_to_agent(text, finding);
     if (rule == "you-must-act") return is_requirement(hit, after);
     static const re2::RE2 kComplaint(R"re((?i)^\s{1,2}(?:error|warning|failure|message:))re");
-    if (rule == "when-you-read") return re2::RE2::PartialMatch(piece(after), kComplaint);
+    // "If you are reading this, you were probably asked": the sentence goes on about its reader.
+    static const re2::RE2 kAboutReader(
+        R"re((?i)^,?\s{1,3}you(?:'re|'ve)?(?:\s{1,3}(?:are|were|have))?\s{1,3}(?:probably|likely|perhaps)\b)re");
+    if (rule == "when-you-read")
+        return re2::RE2::PartialMatch(piece(after), kComplaint) ||
+               re2::RE2::PartialMatch(piece(after), kAboutReader);
     static const re2::RE2 kLicence(R"re((?i)^\s{1,2}(?:licensed\s|licen[cs]e\b))re");
     if (rule == "you-are-allowed") return re2::RE2::PartialMatch(piece(after), kLicence);
     // Of the same project.
@@ -135,7 +165,7 @@ bool is_ordinary(std::string_view text, const scan::Finding& finding) {
 bool History::is_near_mark(std::size_t at) {
     if (!marks_) {
         static const re2::RE2 kMark(
-            R"re((?m)(^\S{1,80} \([^)\n]{1,60}\) [\w \-]{1,60}; urgency=|^ -- [^\n]{1,80} <[^\n>]{1,80}>  |^\d{4}-\d\d-\d\d\s{1,4}[^\n<]{2,60}<[^>\n]{1,80}>|\b(?:[Cc]loses|[Ff]ixes):? #\d|^commit [0-9a-f]{7,40}$|^[0-9a-f]{40}$|^(?:Author|Signed-off-by|Reviewed-by|Change-Id): |^[\s*|/\\\-]{0,12}(?:\\?\[[`\[]{0,3})?[0-9a-f]{7,40}[`\]]{0,2}[ (:]|/(?:commit|pull|merge_requests)/[0-9a-f]{1,40}\b|^(?:#{1,3} )?\[?(?:[Vv]ersion |[Rr]elease |v)?\d{1,4}\.\d{1,4}(?:\.\d{1,4}){0,2}\]?(?: ?[(\-–:]|$)|^(?:Overview of )?[Cc]hanges (?:in|from|for|since) |^\d{1,2} \w{3,9} \d{4}: ))re");
+            R"re((?m)(^\S{1,80} \([^)\n]{1,60}\) [\w \-]{1,60}; urgency=|^ -- [^\n]{1,80} <[^\n>]{1,80}>  |^\d{4}-\d\d-\d\d\s{1,4}[^\n<]{2,60}<[^>\n]{1,80}>|\b(?:[Cc]loses|[Ff]ixes):? #\d|^commit [0-9a-f]{7,40}$|^[0-9a-f]{40}$|^(?:Author|Signed-off-by|Reviewed-by|Change-Id): |^[\s*|/\\\-]{0,12}(?:\\?\[[`\[]{0,3})?[0-9a-f]{7,40}[`\]]{0,2}[ (:]|/(?:commit|pull|merge_requests)/[0-9a-f]{1,40}\b|^(?:#{1,3} )?\[?(?:[Vv]ersion |[Rr]elease |v)?\d{1,4}\.\d{1,4}(?:\.\d{1,4}){0,2}\]?(?: ?[(\-–:]|$)|^(?:#{1,3} )?(?:Overview of )?[Cc]hanges (?:in|from|for|since|between) |^\d{4}-\d\d-\d\d\s\S|^==+ \[?v?\d|^\d{1,2} \w{3,9} \d{4}: |#\d{2,6}[,)\]]|\[GH-\d|^Release v?\d|^\s{0,4}<h\d>\d{4}-\d\d-\d\d|^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d |^\s{0,8}\* [\w./\-]{1,60}\.(?:c|h|cc|cpp|in|am|ac|texi|sh|py|el)\b[^\n]{0,80}:))re");
         marks_.emplace();
         re2::StringPiece rest = piece(text_), found;
         while (re2::RE2::FindAndConsume(&rest, kMark, &found)) {

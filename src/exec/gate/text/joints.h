@@ -6,13 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "exec/gate/text/outline.h"
+
 namespace gate {
 
 // `text` without the joints between parts of one literal: `"abc" +\n   "def"`, `abc\` and a line
 // end. Programs and shells read across them, so secrets are looked for across them as well.
 class Joined {
 public:
-    explicit Joined(std::string_view text);
+    // `outline` is that of `text`.
+    Joined(std::string_view text, const Outline& outline);
 
     bool has_joints() const { return !joints_.empty(); }
     std::string_view text() const { return joined_; }

@@ -1,4 +1,4 @@
-#include "exec/gate/payloads.h"
+#include "exec/gate/text/payloads.h"
 
 #include <algorithm>
 #include <array>
@@ -61,53 +61,6 @@ struct Run {
     std::size_t end{0};
 };
 
-constexpr auto kIsDigit = [] {
-    std::array<bool, 256> table{};
-    for (const std::string_view digits :
-         {"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", "0123456789", "+/-_"})
-        for (const char c : digits) table[static_cast<unsigned char>(c)] = true;
-    return table;
-}();
-bool is_digit(char c) {
-    return kIsDigit[static_cast<unsigned char>(c)];
-}
-
-// Wherever a run of kRunBytesMin digits begins, it covers two whole words next to each other.
-constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
-static_assert(kRunBytesMin >= 3 * kWordBytes);
-
-// False for most words of a text, because there is a blank, a quote, a colon or a letter beyond
-// ASCII among their bytes. All eight are compared at once, by the highest bit of each: a sum has it
-// where the byte is at least the one that it is compared with.
-bool may_be_digits(std::string_view text, std::size_t at) {
-    constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101, kHigh = 0x80 * kOnes;
-    const auto at_least = [](std::uint64_t word, char c) {
-        return word + (0x80 - static_cast<std::uint64_t>(c)) * kOnes;
-    };
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + at, kWordBytes);
-    const std::uint64_t low = word & ~kHigh;
-    const std::uint64_t is_between = at_least(low, ':') & ~at_least(low, 'A');
-    return ((word | is_between | ~at_least(low, '+')) & kHigh) == 0;
-}
-
-// The first place from `at` on, a multiple of a word, where two words are all digits; the end of
-// the text without one.
-std::size_t next_digits(std::string_view text, std::size_t at) {
-    at = (at + kWordBytes - 1) / kWordBytes * kWordBytes;
-    while (at + 2 * kWordBytes <= text.size()) {
-        if (!may_be_digits(text, at + kWordBytes)) {
-            at += 2 * kWordBytes;
-            continue;
-        }
-        if (may_be_digits(text, at) &&
-            std::ranges::all_of(text.substr(at, 2 * kWordBytes), is_digit))
-            return at;
-        at += kWordBytes;
-    }
-    return text.size();
-}
-
 constexpr std::size_t kWrappedLineMin = 32;
 
 // Where the run that reaches `at` continues after a line end, or `at`.
@@ -125,13 +78,13 @@ std::size_t behind_line_end(std::string_view text, std::size_t at) {
 
 Run run_around(std::string_view text, std::size_t at, std::size_t floor) {
     Run run{at, at};
-    while (run.begin > floor && is_digit(text[run.begin - 1])) --run.begin;
+    while (run.begin > floor && is_encoding_digit(text[run.begin - 1])) --run.begin;
     std::size_t line = run.begin;
     while (true) {
-        while (run.end < text.size() && is_digit(text[run.end])) ++run.end;
+        while (run.end < text.size() && is_encoding_digit(text[run.end])) ++run.end;
         if (run.end - line < kWrappedLineMin) return run;
         const std::size_t next = behind_line_end(text, run.end);
-        if (next == run.end || next >= text.size() || !is_digit(text[next])) return run;
+        if (next == run.end || next >= text.size() || !is_encoding_digit(text[next])) return run;
         line = run.end = next;
     }
 }
@@ -181,6 +134,17 @@ std::string decode_ascii85(std::string_view text, std::size_t bytes_max) {
     return bytes;
 }
 
+// The next "<~"; the end of the text without one.
+std::size_t next_ascii85(std::string_view text, const Outline& outline, std::size_t at) {
+    for (at = outline.next_quote(at); at < text.size(); at = outline.next_quote(at)) {
+        const std::size_t next = (at / Outline::kBlockBytes + 1) * Outline::kBlockBytes;
+        const auto found = text.substr(0, next + 1).find("<~", at);
+        if (found != text.npos) return found;
+        at = next;
+    }
+    return text.size();
+}
+
 bool is_readable(std::string_view text) {
     constexpr std::size_t kReadableMin = 8;
     return text.size() >= kReadableMin && std::ranges::none_of(text, [](unsigned char c) {
@@ -193,9 +157,10 @@ public:
     Finder(std::vector<Payload>& out, const VisitDecoded& decoded) : out_(out), visit_(decoded) {}
 
     // Blocks between <~ and ~>.
-    void check_ascii85(std::string_view text) {
+    void check_ascii85(std::string_view text, const Outline& outline) {
         constexpr std::size_t kBlockMin = 20;
-        for (auto begin = text.find("<~"); begin != text.npos; begin = text.find("<~", begin + 2)) {
+        for (auto begin = next_ascii85(text, outline, 0); begin < text.size();
+             begin = next_ascii85(text, outline, begin + 2)) {
             const auto end = text.substr(begin, kDecodedBytesMax * 2).find("~>");
             if (end == text.npos) continue;
             if (end < kBlockMin) continue;
@@ -205,9 +170,14 @@ public:
     }
 
     void check_text(std::string_view text, std::string_view via, int depth, const Run* outer) {
+        const Outline outline(text);
+        check_text(text, outline, via, depth, outer);
+    }
+
+    void check_text(std::string_view text, const Outline& outline, std::string_view via, int depth,
+                    const Run* outer) {
         std::size_t floor = 0;
-        for (std::size_t at = next_digits(text, 0); at < text.size();
-             at = next_digits(text, floor)) {
+        for (std::size_t at = outline.next_run(0); at < text.size(); at = outline.next_run(floor)) {
             const Run run = run_around(text, at, floor);
             floor = run.end;
             if (run.end - run.begin >= kRunBytesMin)
@@ -343,12 +313,17 @@ FileKind file_kind(std::string_view text) {
     return {};
 }
 
-std::vector<Payload> find_payloads(std::string_view text, const VisitDecoded& decoded) {
+std::vector<Payload> find_payloads(std::string_view text, const Outline& outline,
+                                   const VisitDecoded& decoded) {
     std::vector<Payload> found;
     Finder finder(found, decoded);
-    finder.check_text(text, "", 0, nullptr);
-    finder.check_ascii85(text);
+    finder.check_text(text, outline, "", 0, nullptr);
+    finder.check_ascii85(text, outline);
     return found;
+}
+
+std::vector<Payload> find_payloads(std::string_view text) {
+    return find_payloads(text, Outline(text), nullptr);
 }
 
 }  // namespace gate

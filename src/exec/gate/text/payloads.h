@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "exec/gate/text/outline.h"
+
 namespace gate {
 
 // Of an encoded run so much is decoded: enough to know what it is.
@@ -14,7 +16,7 @@ inline constexpr std::size_t kDecodedBytesMax = 64 * 1024;
 // Encodings inside encodings that are followed.
 inline constexpr int kEncodingDepthMax = 3;
 // A shorter run of letters is a word, a digest or an id.
-inline constexpr std::size_t kRunBytesMin = 24;
+inline constexpr std::size_t kRunBytesMin = Outline::kRunBytes;
 
 struct Payload {
     std::string_view rule;    // "encoded_program", "encoded_script" or "encoded_archive"
@@ -38,6 +40,9 @@ using VisitDecoded =
 
 // Checks every encoded run of `text`, in time linear in its length. `decoded` is called with what
 // is readable text behind an encoding, so that its content can be judged, too.
-std::vector<Payload> find_payloads(std::string_view text, const VisitDecoded& decoded = nullptr);
+// `outline` is that of `text`.
+std::vector<Payload> find_payloads(std::string_view text, const Outline& outline,
+                                   const VisitDecoded& decoded);
+std::vector<Payload> find_payloads(std::string_view text);
 
 }  // namespace gate
