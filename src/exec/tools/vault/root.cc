@@ -8,7 +8,9 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include "base/hash.h"
 #include "base/os/fs/open_path.h"
@@ -22,6 +24,11 @@ namespace {
 // A rename elsewhere in the tree makes the kernel give up a ".." of a link with EAGAIN.
 constexpr int kOpenTriesMax = 64;
 constexpr std::size_t kReadBytes = 64 * 1024;
+// A file that is written to is read so often, with pauses that double.
+constexpr int kReadTriesMax = 10;
+constexpr std::chrono::microseconds kReadPauseFirst{250};
+// A file that changed within this time is read twice; see is_fresh().
+constexpr std::chrono::milliseconds kFreshMax{1'000};
 // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
 constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
@@ -220,7 +227,27 @@ Outcome<Content> Root::read_on_disk(std::string_view path, std::size_t bytes_max
     return read_open(file.get(), path, bytes_max);
 }
 
-Outcome<Content> read_open(int file, std::string_view path, std::size_t bytes_max) {
+namespace {
+
+// Everything that a write changes.
+bool is_same_version(const struct stat& a, const struct stat& b) {
+    const auto is_same = [](const timespec& one, const timespec& other) {
+        return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
+    };
+    return a.st_size == b.st_size && is_same(a.st_mtim, b.st_mtim) && is_same(a.st_ctim, b.st_ctim);
+}
+
+// Was the file changed so short a time ago that its times do not tell everything? A write sets them
+// when it begins, and kernels before 6.13 and many file systems count in ticks.
+bool is_fresh(const struct stat& status) {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    const auto age = std::chrono::seconds(now.tv_sec - status.st_ctim.tv_sec) +
+                     std::chrono::nanoseconds(now.tv_nsec - status.st_ctim.tv_nsec);
+    return age < kFreshMax;
+}
+
+Outcome<Content> read_once(int file, std::string_view path, std::size_t bytes_max) {
     Content content;
     if (::fstat(file, &content.status) != 0) return refused("Looking at", path, errno);
     if (S_ISDIR(content.status.st_mode)) return refused("Reading", path, EISDIR);
@@ -237,6 +264,31 @@ Outcome<Content> read_open(int file, std::string_view path, std::size_t bytes_ma
                          "Read a smaller file, or only its beginning.");
         content.bytes.append(buffer.data(), static_cast<std::size_t>(got));
     }
+}
+
+// Are the bytes what the file had at one moment?
+bool is_whole(int file, const Content& content, std::string_view path, std::size_t bytes_max) {
+    struct stat after{};
+    if (::fstat(file, &after) != 0 || !is_same_version(content.status, after)) return false;
+    if (!is_fresh(after)) return true;
+    const auto again = read_once(file, path, bytes_max);
+    return again && again->bytes == content.bytes && is_same_version(again->status, after);
+}
+
+}  // namespace
+
+Outcome<Content> read_open(int file, std::string_view path, std::size_t bytes_max) {
+    auto pause = kReadPauseFirst;
+    for (int tries = 1;; ++tries) {
+        Content content = TRY(read_once(file, path, bytes_max));
+        if (is_whole(file, content, path, bytes_max)) return content;
+        if (tries == kReadTriesMax) break;
+        std::this_thread::sleep_for(pause);
+        pause *= 2;
+    }
+    auto failure = busy(path);
+    failure.error().retryable = true;
+    return failure;
 }
 
 }  // namespace vault
