@@ -617,7 +617,7 @@ INSTANTIATE_TEST_SUITE_P(All, Planted,
 
 TEST(Cases, AreMany) {
     EXPECT_GE(read_cases(false).size(), 100U);
-    EXPECT_GE(read_cases(false).size() + spread_cases().size(), 629U);
+    EXPECT_GE(read_cases(false).size() + spread_cases().size(), 841U);
     EXPECT_GE(read_cases(true).size(), 12U);
 }
 

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kBytes = kLine * 4096;
-constexpr int kPreviews = 60;
+constexpr int kPreviews = 20;
 
 // A version is one letter, line after line, so that a mixture of two shows.
 std::string version(char letter) {
@@ -40,17 +40,42 @@ std::set<char> letters_in(std::string_view text) {
     return letters;
 }
 
-// Overwrites a file in place, without a lock, for ever. Only system calls: it also runs in a child
-// of a process with threads.
-void overwrite(const char* path, const char* one, const char* other,
-               const std::atomic<bool>* stop) {
-    const int file = ::open(path, O_WRONLY | O_CLOEXEC);
-    while (file >= 0 && (!stop || !*stop)) {
-        for (const char* text : {one, other}) {
-            if (::pwrite(file, text, kBytes, 0) < 0) _exit(1);
-            ::usleep(700);
-        }
+// How often a file is overwritten for each preview.
+constexpr int kVersionsPerTurn = 100;
+
+// A pipe: each turn() lets the one at its other end go on once.
+class Turns {
+public:
+    Turns() {
+        int ends[2];
+        CHECK(::pipe2(ends, O_CLOEXEC) == 0, "a pipe can be made");
+        out_.reset(ends[0]);
+        in_.reset(ends[1]);
     }
+    void turn() const { (void)!::write(in_.get(), "x", 1); }
+    void end() { in_.reset(); }
+    // False when there are no more.
+    bool wait() const {
+        char one{};
+        return ::read(out_.get(), &one, 1) == 1;
+    }
+
+private:
+    base::Fd out_, in_;
+};
+
+struct LastTurn {
+    Turns& turns;
+    ~LastTurn() { turns.end(); }
+};
+
+// Overwrites a file in place, without a lock, some versions a turn. Only system calls: it also runs
+// in a child of a process with threads.
+void overwrite(const char* path, const char* one, const char* other, const Turns& turns) {
+    const int file = ::open(path, O_WRONLY | O_CLOEXEC);
+    while (file >= 0 && turns.wait())
+        for (int i = 0; i < kVersionsPerTurn; ++i)
+            if (::pwrite(file, i % 2 == 0 ? one : other, kBytes, 0) < 0) _exit(1);
     if (file >= 0) ::close(file);
 }
 
@@ -59,13 +84,15 @@ public:
     explicit OtherProcess(const std::string& path)
         : one_(version('a')), other_(version('b')), pid_(::fork()) {
         if (pid_ != 0) return;
-        overwrite(path.c_str(), one_.c_str(), other_.c_str(), nullptr);
+        turns.end();  // That of this process; the parent's ends the wait.
+        overwrite(path.c_str(), one_.c_str(), other_.c_str(), turns);
         _exit(0);
     }
     ~OtherProcess() {
         ::kill(pid_, SIGKILL);
         ::waitpid(pid_, nullptr, 0);
     }
+    Turns turns;
 
 private:
     std::string one_, other_;
@@ -75,17 +102,17 @@ private:
 class Threads {
 public:
     ~Threads() {
-        stop = true;
+        stop_ = true;
         for (auto& thread : threads_) thread.join();
     }
     void add(std::function<void()> each) {
         threads_.emplace_back([this, each = std::move(each)] {
-            while (!stop) each();
+            while (!stop_) each();
         });
     }
-    std::atomic<bool> stop{false};
 
 private:
+    std::atomic<bool> stop_{false};
     std::vector<std::thread> threads_;
 };
 
@@ -138,11 +165,12 @@ TEST(PreviewBesideWriters, ShowsEachFileAsOneVersionAndLeavesNothingBehind) {
     const auto files_before = open_files();
     std::map<std::string, int> seen;
     {
-        Threads writers;
+        Turns turns;
         const std::string one = version('a'), other = version('b');
-        writers.add([&] {
-            overwrite(at("Foreign 2.md").c_str(), one.c_str(), other.c_str(), &writers.stop);
-        });
+        std::jthread overwriting(
+            [&] { overwrite(at("Foreign 2.md").c_str(), one.c_str(), other.c_str(), turns); });
+        const LastTurn last{turns};  // Before the thread is joined.
+        Threads writers;
         writers.add([&, next = 'c']() mutable {
             next = next == 'c' ? 'd' : 'c';
             (void)base::write_file_atomic(at("Replaced.md"), version(next), 0644);
@@ -162,6 +190,8 @@ TEST(PreviewBesideWriters, ShowsEachFileAsOneVersionAndLeavesNothingBehind) {
         ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
 
         for (int i = 0; i < kPreviews; ++i) {
+            process.turns.turn();
+            turns.turn();
             const auto begun = std::chrono::steady_clock::now();
             const auto preview = life.plans().preview(request);
             ASSERT_TRUE(preview) << preview.error().message;

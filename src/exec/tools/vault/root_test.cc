@@ -22,27 +22,36 @@ bool is_one_version(std::string_view bytes) {
     return bytes.size() == kBytes && bytes.find_first_not_of(bytes.front()) == std::string::npos;
 }
 
-// Writes one version after the other over the same file, as programs do that know no locks.
+// Overwrites a file in place, one version after the other, as programs do that know no locks.
 class Writer {
 public:
-    Writer(const std::string& path, std::chrono::microseconds pause)
-        : thread_([this, path, pause] {
+    // Without `paced` it never rests; else it writes one version for each turn().
+    Writer(const std::string& path, bool paced)
+        : thread_([this, path, paced] {
               const base::Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+              int seen = 0;
               for (char version = 'a'; !stop_; version = version == 'z' ? 'a' : ++version) {
                   const std::string bytes(kBytes, version);
+                  if (paced) turn_.wait(seen);
+                  seen = turn_;
                   if (::pwrite(file.get(), bytes.data(), bytes.size(), 0) !=
                       static_cast<ssize_t>(kBytes))
                       return;
-                  std::this_thread::sleep_for(pause);
               }
           }) {}
     ~Writer() {
         stop_ = true;
+        turn();
         thread_.join();
+    }
+    void turn() {
+        ++turn_;
+        turn_.notify_one();
     }
 
 private:
     std::atomic<bool> stop_{false};
+    std::atomic<int> turn_{0};
     std::thread thread_;
 };
 
@@ -52,8 +61,9 @@ TEST(VaultRoot, AFileThatIsWrittenToIsReadAsOneVersionOrIsBusy) {
     const auto root = Root::open(folder.path()).value();
     int whole = 0;
     {
-        const Writer writer(folder.at("note.md"), std::chrono::milliseconds(3));
+        Writer writer(folder.at("note.md"), true);
         for (int i = 0; i < kReads; ++i) {
+            writer.turn();  // It writes while this reads.
             const auto content = root.read("note.md");
             if (!content) {
                 EXPECT_TRUE(is_busy(content.error())) << content.error().message;
@@ -72,7 +82,7 @@ TEST(VaultRoot, AFileThatNeverRestsIsBusyAfterABoundedTime) {
     const patch::TestFolder folder;
     folder.write("note.md", std::string(kBytes, '0'));
     const auto root = Root::open(folder.path()).value();
-    const Writer writer(folder.at("note.md"), std::chrono::microseconds(0));
+    const Writer writer(folder.at("note.md"), false);
     const auto begun = std::chrono::steady_clock::now();
     for (int i = 0; i < 5; ++i)
         if (const auto content = root.read("note.md"); content)
