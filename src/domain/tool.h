@@ -69,6 +69,23 @@ struct Effects {
 BOOST_DESCRIBE_STRUCT(Effects, (),
                       (observed, side_effects_observed, created, modified, deleted, renamed))
 
+// A file that a call named or changed, and the hash of its content when the call ended.
+struct SeenFile {
+    std::string path;  // Relative to the root of the call.
+    std::string sha256;
+    friend bool operator==(const SeenFile&, const SeenFile&) = default;
+};
+BOOST_DESCRIBE_STRUCT(SeenFile, (), (path, sha256))
+
+// What later work compares with the files, to say whether they are still as the call left them. Not
+// shown to models: a command may name a file that it could not read itself.
+struct SeenFiles {
+    std::string root;  // The execution root, absolute.
+    std::vector<SeenFile> files{};
+    friend bool operator==(const SeenFiles&, const SeenFiles&) = default;
+};
+BOOST_DESCRIBE_STRUCT(SeenFiles, (), (root, files))
+
 enum class RiskLevel { ReadOnly, Writes, Commands };
 BOOST_DESCRIBE_ENUM(RiskLevel, ReadOnly, Writes, Commands)
 
@@ -217,10 +234,11 @@ struct ToolExecution {
     std::optional<ToolResult> result{};
     std::optional<json::value> envelope{};
     std::optional<std::string> receipt{};
+    std::optional<SeenFiles> seen{};
     friend bool operator==(const ToolExecution&, const ToolExecution&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ToolExecution, (),
                       (call, tool_use_id, turn_index, round, ordinal, trust, state, started_at,
-                       result, envelope, receipt))
+                       result, envelope, receipt, seen))
 
 }  // namespace domain

@@ -44,7 +44,7 @@ public:
     explicit Compactor(const CompactInput& input)
         : input_(input),
           calls_(calls_of(input.executions)),
-          last_changes_(last_changes(input.executions)),
+          files_{last_changes(input.executions), input.files_now},
           pieces_(input.past.pieces),
           exact_(exact_from(pieces_, input.exact_rounds)) {
         if (input.past.compaction) out_ = *input.past.compaction;
@@ -93,25 +93,30 @@ private:
                 pieces_[i].turn ? std::get_if<ToolResultsTurn>(&*pieces_[i].turn) : nullptr;
             if (!results) continue;
             ShortResults receipts{.seq = pieces_[i].seq};
-            bool is_shorter = false;
+            bool is_changed = false;
             for (auto& result : results->results) {
                 // The content of the result still names the files of its images.
-                is_shorter = is_shorter || result.media.has_value();
+                is_changed = is_changed || result.media.has_value();
                 result.media.reset();
-                if (const auto* call = call_of(pieces_[i], result.tool_use_id))
-                    if (auto text = result_receipt(*call, last_changes_);
-                        text.size() < result.content.size()) {
-                        result.content = std::move(text);
-                        is_shorter = true;
-                    }
+                const auto* call = call_of(pieces_[i], result.tool_use_id);
+                is_changed |= call && shorten(result.content, *call);
                 receipts.contents.push_back(result.content);
             }
-            if (!is_shorter) continue;
+            if (!is_changed) continue;
             pieces_[i].tokens = tokens_of(*pieces_[i].turn);
             std::erase_if(out_.receipts,
                           [&](const auto& known) { return known.seq == receipts.seq; });
             out_.receipts.push_back(std::move(receipts));
         }
+    }
+
+    // A receipt of an earlier compaction is written again: what it says of files may be over.
+    bool shorten(std::string& content, const domain::ToolExecution& call) const {
+        auto text = result_receipt(call, files_);
+        const bool is_receipt = content.ends_with(handle_of(call));
+        if (text == content || (!is_receipt && text.size() >= content.size())) return false;
+        content = std::move(text);
+        return true;
     }
 
     // Covers as little as brings the prompt down to a part of its target, and never an exact round.
@@ -171,7 +176,7 @@ private:
 
     const CompactInput& input_;
     Calls calls_;
-    std::map<std::string, domain::ToolCallId> last_changes_;
+    FileFacts files_;
     std::vector<Piece> pieces_;
     std::size_t exact_;
     std::size_t covered_{0};

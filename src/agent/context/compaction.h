@@ -6,6 +6,7 @@
 // removed. The next compaction takes the digest of the one before it over, so one record is enough.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -102,6 +103,12 @@ BOOST_DESCRIBE_STRUCT(Compaction, (),
                        receipts, operator_words, lines, rounds, entries, lines_dropped, anchor, at,
                        tokens_before, tokens_after, summary))
 
+// Files as they were found just before a compaction, by their absolute path: the hash of the
+// content, or nothing where there is no file. One that is not listed is not known.
+using FilesNow = std::map<std::string, std::optional<std::string>>;
+// How many files a compaction compares with what is recorded of them, the newest calls first.
+inline constexpr std::size_t kFilesComparedMax = 64;
+
 struct Past;
 
 struct CompactInput {
@@ -110,6 +117,7 @@ struct CompactInput {
     bool is_message_trusted{true};
     // The calls of the rounds in `past`, in any order.
     std::vector<domain::ToolExecution> executions{};
+    FilesNow files_now{};
     std::string anchor{};
     std::int64_t fixed_tokens{0};   // What the prompt holds besides the conversation.
     std::int64_t target_tokens{0};  // For the whole prompt, as an estimate.

@@ -102,29 +102,113 @@ TEST(Compaction, AShortReceiptKeepsWhatTheCanonicalRecordSays) {
     EXPECT_EQ(short_receipt(execution), "not run [error refused: no; ask; retryable]");
 }
 
+domain::ToolExecution patching(const std::string& id, std::int64_t round, domain::Effects effects,
+                               std::optional<domain::SeenFiles> seen = {}) {
+    domain::ToolExecution execution{
+        .call = {.call_id = {id}}, .round = round, .result = domain::ToolResult{}, .seen = seen};
+    execution.envelope = ok("patched");
+    execution.result->effects = std::move(effects);
+    return execution;
+}
+
 // contract: TRANS-02
 TEST(Compaction, AShortenedResultNamesItsFilesWhetherTheyChangedAgainAndItsHandle) {
-    domain::ToolExecution first{
-        .call = {.call_id = {"c1"}}, .round = 1, .result = domain::ToolResult{}};
-    first.envelope = ok("patched");
-    first.result->effects = {.created = {{"new.txt"}},
-                             .modified = {{"a.cc", {}, "e0", "sha256-0123456789abcdef"}},
-                             .deleted = {{"old.txt"}}};
-    auto second = first;
-    second.call.call_id = {"c2"};
-    second.round = 2;
-    second.result->effects = {.modified = {{"a.cc", {}, "e1", "e2"}}};
-    const auto last = last_changes({second, first});
-    EXPECT_EQ(result_receipt(first, last),
-              "patched [new.txt created, no tool changed it since] "
-              "[a.cc changed to sha256-01234, changed again since] "
-              "[old.txt deleted, no tool changed it since] [tool_result:c1]");
-    EXPECT_EQ(result_receipt(second, last),
-              "patched [a.cc changed to e2, no tool changed it since] [tool_result:c2]");
-    first.result->effects.created.assign(9, {"many.txt"});
-    EXPECT_THAT(result_receipt(first, last), HasSubstr("[and 7 more files] [tool_result:c1]"));
+    auto first = patching("c1", 1,
+                          {.created = {{"new.txt"}},
+                           .modified = {{"a.cc", {}, "e0", "sha256-0123456789abcdef"}},
+                           .deleted = {{"old.txt"}}});
+    const auto second = patching("c2", 2, {.modified = {{"a.cc", {}, "e1", "e2"}}});
+    const FileFacts files{.last_changes = last_changes({second, first})};
+    EXPECT_EQ(result_receipt(first, files),
+              "patched [new.txt created] [a.cc changed to sha256-01234, changed again since] "
+              "[old.txt deleted] [tool_result:c1]");
+    EXPECT_EQ(result_receipt(second, files), "patched [a.cc changed to e2] [tool_result:c2]")
+        << "that no tool changed a file does not show that nobody did";
+    first.result->effects.created.clear();
+    for (int i = 0; i < 9; ++i)
+        first.result->effects.created.push_back({fmt::format("many-{}.txt", i)});
+    EXPECT_THAT(result_receipt(first, files), HasSubstr("[and 7 more files] [tool_result:c1]"));
     first.result->effects.observed = false;
-    EXPECT_EQ(result_receipt(first, last), "patched [tool_result:c1]") << "nobody knows";
+    EXPECT_EQ(result_receipt(first, files), "patched [tool_result:c1]") << "nobody knows";
+}
+
+// contract: TRANS-02
+TEST(Compaction, AReceiptSaysUnchangedOnlyOfFilesWhoseContentIsEqual) {
+    const auto call = patching(
+        "c1", 1,
+        {.created = {{"/w/new.txt"}, {"/w/large.bin"}}, .modified = {{"/w/a.cc", {}, "e0", "e1"}}},
+        domain::SeenFiles{"/w", {{"new.txt", "h1"}, {"a.cc", "h2"}}});
+    const auto with = [&](FilesNow now) {
+        return result_receipt(call, {.last_changes = last_changes({call}), .now = std::move(now)});
+    };
+    EXPECT_EQ(with({{"/w/new.txt", "h1"}, {"/w/a.cc", "other"}, {"/w/large.bin", "h3"}}),
+              "patched [/w/new.txt created, unchanged since] [/w/large.bin created] "
+              "[/w/a.cc changed to e1, changed since] [tool_result:c1]")
+        << "no content of large.bin is on record";
+    EXPECT_EQ(with({{"/w/new.txt", std::nullopt}}),
+              "patched [/w/new.txt created, no longer there] [/w/large.bin created] "
+              "[/w/a.cc changed to e1] [tool_result:c1]")
+        << "what is in a.cc could not be read";
+}
+
+TEST(Compaction, AReceiptNamesFilesThatTheCallOnlySawWhereSomethingIsKnownOfThem) {
+    auto call = patching("c1", 1, {}, domain::SeenFiles{"/w", {{"a.txt", "h1"}, {"b.txt", "h2"}}});
+    EXPECT_EQ(result_receipt(call, {}), "patched [tool_result:c1]");
+    EXPECT_EQ(result_receipt(call, {.now = {{"/w/a.txt", "h1"}, {"/w/b.txt", "h9"}}}),
+              "patched [a.txt seen, unchanged since] [b.txt seen, changed since] [tool_result:c1]");
+    // A command reports relative paths, a patch absolute ones: they are the same file.
+    const auto patch = patching("c2", 2, {.modified = {{"/w/a.txt", {}, "e0", "e1"}}},
+                                domain::SeenFiles{"/w", {{"a.txt", "h3"}}});
+    EXPECT_EQ(result_receipt(call, {.last_changes = last_changes({call, patch})}),
+              "patched [a.txt seen, changed again since] [tool_result:c1]");
+    EXPECT_EQ(result_receipt(
+                  call, {.last_changes = last_changes({call, patch}), .now = {{"/w/a.txt", "h1"}}}),
+              "patched [a.txt seen, unchanged since] [tool_result:c1]")
+        << "it was changed and changed back";
+}
+
+TEST(Compaction, TheFilesOfTheNewestCallsAreComparedUpToABound) {
+    std::vector<domain::ToolExecution> calls;
+    for (int i = 0; i < 80; ++i)
+        calls.push_back(
+            patching(fmt::format("c{}", i), i, {},
+                     domain::SeenFiles{"/w", {{fmt::format("f{}", i), "h"}, {"common", "h"}}}));
+    const auto files = known_files(calls);
+    ASSERT_EQ(files.size(), kFilesComparedMax);
+    EXPECT_EQ(files[0], (KnownFile{"/w", "f79"}));
+    EXPECT_EQ(files[1], (KnownFile{"/w", "common"}));
+    EXPECT_EQ(files[2], (KnownFile{"/w", "f78"}));
+    EXPECT_EQ(absolute_path(files[0]), "/w/f79");
+}
+
+TEST(Compaction, TheNextCompactionSaysAnewWhatHoldsOfTheFiles) {
+    Story story;
+    story.receive("m", "go");
+    for (int i = 0; i < 8; ++i) story.call("go", "cat a.txt", ok("exit 0"));
+    for (auto& call : story.executions) call.seen = domain::SeenFiles{"/w", {{"a.txt", "h1"}}};
+    const auto compacted = [&](const std::string& now) {
+        return compact({.past = story.past,
+                        .message = story.message(),
+                        .executions = story.executions,
+                        .files_now = {{"/w/a.txt", now}},
+                        .target_tokens = 1'000'000});
+    };
+    const auto first = compacted("h1");
+    ASSERT_EQ(first.receipts.size(), 4U);
+    EXPECT_EQ(first.receipts[0].contents[0],
+              "exit 0 [a.txt seen, unchanged since] [tool_result:use-1]");
+    // As load_past() leaves it.
+    story.past.compaction = first;
+    for (const auto& receipt : first.receipts)
+        for (auto& piece : story.past.pieces)
+            if (piece.seq == receipt.seq)
+                std::get<provider::ToolResultsTurn>(*piece.turn).results[0].content =
+                    receipt.contents[0];
+    const auto second = compacted("h2");
+    ASSERT_EQ(second.receipts.size(), 4U);
+    EXPECT_EQ(second.receipts[0].contents[0],
+              "exit 0 [a.txt seen, changed since] [tool_result:use-1]");
+    EXPECT_EQ(compacted("h1").receipts, first.receipts);
 }
 
 TEST(Compaction, ACommandThatEndedWithAnotherCodeThanZeroIsAFailureInTheDigest) {
@@ -252,7 +336,7 @@ TEST(Compaction, CoversTheOldestPartByADigestOfItsCalls) {
         text, AllOf(HasSubstr("build it without warnings"), HasSubstr("I decided to use clang 19."),
                     HasSubstr("Which branch?"), HasSubstr("ExecCommand git status -> exit 0"),
                     HasSubstr("ExecCommand make all -> exit 2 [error command_failed"),
-                    HasSubstr("src/a.cc (changed, now e2)")));
+                    HasSubstr("src/a.cc (changed to e2)")));
     EXPECT_LE(made.tokens_after, 2'000);
 }
 

@@ -31,14 +31,37 @@ struct DigestBounds {
 // `message`.
 void bound_digest(Compaction& out, const domain::MessageId& message, const DigestBounds& bounds);
 
-// A result as stage 1 leaves it: short_receipt(), the files that the call changed, whether a later
-// call changed them again, and the handle that reads the result. `last_changes`: see below.
-std::string result_receipt(const domain::ToolExecution& execution,
-                           const std::map<std::string, domain::ToolCallId>& last_changes);
+// What is known of files beyond the call that a receipt is about.
+struct FileFacts {
+    // For each path that one of the calls changed, the last call that did; see last_changes().
+    std::map<std::string, domain::ToolCallId> last_changes{};
+    FilesNow now{};
+};
 
-// For each path that one of the calls changed, the last call that did.
+// A result as stage 1 leaves it: short_receipt(), the files that the call saw or changed, and the
+// handle that reads the result. "unchanged since" is said of a file whose content was compared and
+// is equal to what is recorded, "changed since" where it is not; nothing where nobody knows.
+std::string result_receipt(const domain::ToolExecution& execution, const FileFacts& files);
+
+// How such a receipt ends.
+std::string handle_of(const domain::ToolExecution& execution);
+
+// For each path that one of the calls changed, the last call that did. Paths are absolute where the
+// root of the call is on record.
 std::map<std::string, domain::ToolCallId> last_changes(
     const std::vector<domain::ToolExecution>& executions);
+
+// A file whose content is on record.
+struct KnownFile {
+    std::string root;
+    std::string path;  // Relative to the root.
+    friend bool operator==(const KnownFile&, const KnownFile&) = default;
+};
+// The files whose present content decides what the receipts of these calls say; at most
+// kFilesComparedMax, those of the newest calls first. Pure.
+std::vector<KnownFile> known_files(const std::vector<domain::ToolExecution>& executions);
+// Its name in FilesNow.
+std::string absolute_path(const KnownFile& file);
 
 // Does the operator or the runtime itself ask for the turn of this message?
 bool is_trusted(const domain::Message& message);

@@ -55,6 +55,7 @@ Dispatched dispatched_of(const domain::ToolCall& call, const ToolSpec& spec, Out
     };
     auto envelope = projected();
     scan::remove_credentials_in(outcome.effects);
+    scan::remove_credentials_in(outcome.seen);
     auto receipt = results::render(envelope, spec.render);
     auto result = result_of(call, envelope, outcome.status, std::move(outcome.effects));
     if (result.ok && spec.user_message && call.source == domain::CallSource::PlanStep)
@@ -63,7 +64,8 @@ Dispatched dispatched_of(const domain::ToolCall& call, const ToolSpec& spec, Out
             .envelope = std::move(envelope),
             .receipt = std::move(receipt),
             .mutations = std::move(outcome.mutations),
-            .denials = std::move(outcome.denials)};
+            .denials = std::move(outcome.denials),
+            .seen = std::move(outcome.seen)};
 }
 
 // A call whose tool is done and whose result is on its way: there is nothing left to end.
@@ -322,6 +324,8 @@ Dispatched Dispatcher::withheld(const domain::ToolCall& call, base::Time started
     dispatched.result.effects = outcome.effects;
     scan::remove_credentials_in(dispatched.result.effects);
     dispatched.denials = outcome.denials;
+    dispatched.seen = outcome.seen;
+    scan::remove_credentials_in(dispatched.seen);
     dispatched.result.started_at = started_at;
     dispatched.result.duration_ms = base::millis_between(started_at, dispatched.result.ended_at);
     // What the call asked of the runtime stands, unless it depends on what the model has seen.

@@ -19,6 +19,7 @@ struct Dispatched {
     std::string receipt;  // What the model reads.
     std::vector<Mutation> mutations{};
     std::vector<sandbox::Denial> denials{};
+    std::optional<domain::SeenFiles> seen{};
 };
 
 // The name of a tool as it may be shown. A model may invent any name, so it is bounded and

@@ -15,6 +15,14 @@ std::string shown(const json::value& value) {
     return base::printable(base::ellipsize(base::json_text(value), kEchoCharsMax));
 }
 
+// What was sent instead. A list or an object is not repeated: it may be a command line with a
+// secret, sent in the wrong form.
+std::string sent(const json::value& value) {
+    if (value.is_array() && !value.get_array().empty()) return "an array";
+    if (value.is_object() && !value.get_object().empty()) return "an object";
+    return shown(value);
+}
+
 bool has_type(const json::value& value, std::string_view type) {
     if (type == "object") return value.is_object();
     if (type == "array") return value.is_array();
@@ -66,7 +74,7 @@ private:
             consider(*type);
         }
         if (names.empty()) return true;
-        if (!fits) fault(pointer, fmt::format("expected {}, got {}", names, shown(value)));
+        if (!fits) fault(pointer, fmt::format("expected {}, got {}", names, sent(value)));
         return fits;
     }
 
@@ -75,11 +83,10 @@ private:
         const auto* choices = schema.if_contains("enum");
         if (choices && choices->is_array() &&
             std::ranges::find(choices->get_array(), value) == choices->get_array().end())
-            fault(pointer,
-                  fmt::format("expected one of {}, got {}", shown(*choices), shown(value)));
+            fault(pointer, fmt::format("expected one of {}, got {}", shown(*choices), sent(value)));
         const auto* constant = schema.if_contains("const");
         if (constant && *constant != value)
-            fault(pointer, fmt::format("expected {}, got {}", shown(*constant), shown(value)));
+            fault(pointer, fmt::format("expected {}, got {}", shown(*constant), sent(value)));
     }
 
     void check_object(const json::object& schema, const json::object& object,

@@ -114,6 +114,7 @@ struct Outcome {
     std::vector<Mutation> mutations{};  // Committed with the result, or not at all.
     // What the boundary kept the call from; recorded with the result.
     std::vector<sandbox::Denial> denials{};
+    std::optional<domain::SeenFiles> seen{};  // Absent where no file was looked at.
 };
 
 using Done = std::move_only_function<void(Outcome)>;

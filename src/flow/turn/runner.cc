@@ -437,18 +437,18 @@ void Runner::watch_answer(const std::shared_ptr<Live>& live, const AskModel& ask
 }
 
 void Runner::compact(const std::shared_ptr<Live>& live, const Compact& compact) {
-    const CompactionInput input{.agent_id = live->facts.agent.agent_id,
-                                .run_id = live->facts.attempt.run_id,
-                                .fixed_tokens = tokens_of(live->frame, live->tools),
-                                .is_summary_tried = compact.is_summary_tried,
-                                .summary = compact.summary,
-                                .limits = parts_.context_limits_of(live->facts.attempt.model_ref),
-                                .now = parts_.clock.now()};
-    committer_.load<Compacted>(
+    CompactionInput input{.agent_id = live->facts.agent.agent_id,
+                          .run_id = live->facts.attempt.run_id,
+                          .fixed_tokens = tokens_of(live->frame, live->tools),
+                          .is_summary_tried = compact.is_summary_tried,
+                          .summary = compact.summary,
+                          .limits = parts_.context_limits_of(live->facts.attempt.model_ref),
+                          .now = parts_.clock.now()};
+    committer_.background<Compacted>(
         lifetime_,
-        [input](store::Tx& tx) {
+        [&store = parts_.store, input]() mutable {
             const base::CrashMark mark(input.agent_id.value);
-            return gather(tx, input);
+            return prepare_compaction(store, std::move(input));
         },
         [this, live, compact](base::Result<Compacted> compacted) {
             if (!compacted) return fail(live, compacted.error());

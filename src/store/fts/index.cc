@@ -20,10 +20,12 @@ using base::fail;
 namespace fs = std::filesystem;
 
 // Raised whenever a token or a table changes: an older file is replaced.
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 
 // Kinds and scopes are numbers of names; 0 is the empty one. The columns of document_ranks are
-// apart from the texts, so that thousands of candidates are weighed within few pages.
+// apart from the texts, so that thousands of candidates are weighed within few pages. Nearly all
+// words are those of bodies, and FTS5 writes two bytes more for each that is not in the first
+// column.
 constexpr std::string_view kSchema = R"(
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY,
@@ -48,7 +50,7 @@ CREATE TABLE totals (documents INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
 INSERT INTO totals VALUES (0, 0);
 CREATE TABLE cursors (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE VIRTUAL TABLE documents_fts USING fts5(
-    title, body, content='', columnsize=0, tokenize='holon');
+    body, title, content='', columnsize=0, tokenize='holon');
 )";
 
 // A term is counted up to this many documents, from the newest on; what is beyond is estimated.

@@ -229,6 +229,39 @@ TEST_F(IndexTest, TheSnippetShowsWhereTheWordsAre) {
     EXPECT_TRUE(base::is_utf8(hits.front().snippet));
 }
 
+TEST_F(IndexTest, AWordOfTheTitleCountsMoreThanOneOfTheBody) {
+    put("body", "zebra crossing", {.title = "street"});
+    put("title", "street crossing", {.title = "zebra"});
+    put("later", "zebra crossing", {.title = "street"});
+    EXPECT_EQ(find("zebra").front(), "title");
+}
+
+// What FTS5 writes for a word depends on its column; see kSchema.
+TEST_F(IndexTest, AnIndexOfPairsIsHardlyLargerThanItsText) {
+    std::size_t bytes = 0;
+    std::uint32_t random = 1;
+    const auto character = [&]() -> std::string {
+        random = random * 1664525 + 1013904223;
+        const auto code = 0x4E00U + (random >> 16U) % 60;
+        return {static_cast<char>(0xE0U | (code >> 12U)),
+                static_cast<char>(0x80U | ((code >> 6U) & 0x3FU)),
+                static_cast<char>(0x80U | (code & 0x3FU))};
+    };
+    const auto status = index_.write([&](Index& index) -> Status {
+        for (int n = 0; n < 2'000; ++n) {
+            std::string body;
+            for (int i = 0; i < 200; ++i) body += character();
+            bytes += body.size();
+            TRY(index.put({.source_ref = std::to_string(n), .body = body}));
+        }
+        return {};
+    });
+    ASSERT_TRUE(status);
+    ASSERT_TRUE(index_.compact());
+    const auto used = static_cast<std::size_t>(index_.size()->used_bytes) - bytes;
+    EXPECT_LT(static_cast<double>(used) / static_cast<double>(bytes), 2.0);
+}
+
 TEST_F(IndexTest, ADamagedFileIsReplaced) {
     put("a", "word");
     index_ = Index::open(folder_.folder() / "other.sqlite3").value();

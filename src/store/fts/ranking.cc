@@ -14,6 +14,7 @@ namespace {
 constexpr double kSaturation = 1.2;
 constexpr double kLengthShare = 0.75;
 constexpr double kTitleWeight = 3.0;
+constexpr int kTitleColumn = 1;  // Of documents_fts.
 constexpr double kMicro = 1e6;
 // A document that repeats a word more often than that is not read further.
 constexpr int kInstancesMax = 512;
@@ -31,7 +32,8 @@ void rank(const Fts5ExtensionApi* api, Fts5Context* row, sqlite3_context* result
         int offset = 0;
         code = api->xInst(row, i, &phrase, &column, &offset);
         if (code == SQLITE_OK && static_cast<std::size_t>(phrase) < frequencies.size())
-            frequencies[static_cast<std::size_t>(phrase)] += column == 0 ? kTitleWeight : 1.0;
+            frequencies[static_cast<std::size_t>(phrase)] +=
+                column == kTitleColumn ? kTitleWeight : 1.0;
     }
     if (code != SQLITE_OK) return sqlite3_result_error_code(result, code);
     const double length =

@@ -21,7 +21,10 @@ bool is_word(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
+// A list or an object is not repeated: it may be a command line with a secret, in the wrong form.
 std::string shown(const json::value& value) {
+    if (value.is_array() && !value.get_array().empty()) return "a list";
+    if (value.is_object() && !value.get_object().empty()) return "an object";
     return base::printable(base::ellipsize(base::to_utf8(base::json_text(value)), kShownCharsMax));
 }
 

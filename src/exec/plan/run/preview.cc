@@ -8,8 +8,16 @@ namespace plan {
 namespace {
 
 domain::ToolError why_not(const base::Error& error) {
-    return {.kind = error.kind.empty() ? "precondition_failed" : error.kind,
-            .message = error.message};
+    domain::ToolError why{.kind = error.kind.empty() ? "precondition_failed" : error.kind,
+                          .message = error.message};
+    if (!error.details.empty()) why.details = error.details;
+    return why;
+}
+
+// Another program writes to a file in this moment: what the run will find nobody knows.
+bool is_passing(const json::value* error) {
+    const auto* details = error ? base::find(*error, "details") : nullptr;
+    return details && base::bool_at(*details, "busy");
 }
 
 constexpr std::string_view kLists[] = {"creates", "modifies", "renames", "deletes", "commands"};
@@ -99,8 +107,10 @@ public:
         const auto* error = base::find(result, "error");
         const std::string message =
             error ? base::string_at(*error, "message") : base::string_at(result, "userMessage");
-        const bool is_unsure = std::ranges::any_of(
-            plan_->needs[index], [&](std::size_t other) { return unsure_.contains(other); });
+        const bool is_unsure =
+            is_passing(error) || std::ranges::any_of(plan_->needs[index], [&](std::size_t other) {
+                return unsure_.contains(other);
+            });
         if (is_unsure) {
             unsure_.insert(index);
             step["unknown"] = message;

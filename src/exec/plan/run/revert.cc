@@ -120,7 +120,17 @@ std::vector<std::vector<std::size_t>> successors(const std::vector<Entry>& entri
     return after;
 }
 
-// In the order in which they were made, as far as that can be told; otherwise as in the journal.
+// The first of `free` that nothing left over was over before: `first_left` is the entry that ended
+// first of those. Without one, the first: then the records contradict each other.
+std::size_t next_of(const std::set<std::size_t>& free, const std::vector<Entry>& entries,
+                    std::size_t first_left) {
+    for (const std::size_t each : free)
+        if (each == first_left || entries[each].begun < entries[first_left].ended) return each;
+    return *free.begin();
+}
+
+// In the order in which they were made, as far as that can be told; otherwise as in the journal. A
+// call that began when another was over comes after it, also where that one waits for a third.
 std::vector<Entry> as_made(std::vector<Entry> entries) {
     const auto after = successors(entries);
     std::vector<std::size_t> waits_for(entries.size(), 0);
@@ -128,17 +138,22 @@ std::vector<Entry> as_made(std::vector<Entry> entries) {
         for (const std::size_t other : list) ++waits_for[other];
     std::set<std::size_t> left, free;
     for (std::size_t i = 0; i < entries.size(); ++i) (waits_for[i] == 0 ? free : left).insert(i);
-    std::vector<Entry> ordered;
-    ordered.reserve(entries.size());
-    while (!free.empty() || !left.empty()) {
+    std::vector<std::size_t> order;
+    std::vector<bool> is_ordered(entries.size(), false);
+    std::size_t first_left = 0;
+    while (order.size() < entries.size()) {
+        while (is_ordered[first_left]) ++first_left;
         // A circle of changes that found what the others left is cut where the journal begins it.
-        auto& from = free.empty() ? left : free;
-        const std::size_t next = *from.begin();
-        from.erase(from.begin());
-        ordered.push_back(std::move(entries[next]));
+        const std::size_t next = free.empty() ? *left.begin() : next_of(free, entries, first_left);
+        (free.empty() ? left : free).erase(next);
+        order.push_back(next);
+        is_ordered[next] = true;
         for (const std::size_t other : after[next])
             if (--waits_for[other] == 0 && left.erase(other) > 0) free.insert(other);
     }
+    std::vector<Entry> ordered;
+    ordered.reserve(entries.size());
+    for (const std::size_t each : order) ordered.push_back(std::move(entries[each]));
     return ordered;
 }
 

@@ -1,5 +1,7 @@
 #include "exec/plan/run/revert.h"
 
+#include <map>
+
 #include <gmock/gmock.h>
 
 namespace plan {
@@ -86,6 +88,65 @@ TEST(Revert, ChangesOfOneFileByCallsSideBySideAreTakenBackInTheirOrder) {
     for (const auto& step : plan.at("steps").as_array())
         order += base::string_at(step.at("args"), "afterEtag");
     EXPECT_EQ(order, "4321");
+}
+
+std::string order_of(const std::vector<domain::PlanRecord>& records) {
+    std::string order;
+    const auto plan = revert_plan({}, records).value().value();
+    for (const auto& step : plan.at("steps").as_array())
+        order += base::string_at(step.at("args"), "afterEtag");
+    return order;
+}
+
+// The second change waits for the first, whose call ended late; the third began when the second was
+// over, so it waits as well.
+TEST(Revert, AChangeThatFollowsOneThatWaitsIsTakenBackBeforeIt) {
+    EXPECT_EQ(order_of({call("a"), call("b"), appended("b", "n", "1", "2"), call("c"),
+                        appended("c", "n", "2", "3"), call("d"), appended("a", "n", "0", "1"),
+                        appended("d", "n", "3", "4")}),
+              "4321");
+}
+
+TEST(Revert, TheOrderOfAnyOverlapOfCallsIsFound) {
+    // Calls change the file in turn; each ends up to four changes later, and one that ended is
+    // followed by another.
+    for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+        std::uint32_t random = seed;
+        const auto pick = [&](std::uint32_t below) {
+            random = random * 1664525 + 1013904223;
+            return (random >> 16U) % below;
+        };
+        std::vector<domain::PlanRecord> records;
+        std::vector<int> running, changed;
+        int begun = 0, changes = 0, ended = 0;
+        constexpr int kCalls = 40;
+        const auto id = [](int number) { return "c" + std::to_string(number); };
+        const auto etag = [](int number) {
+            return std::string(1, static_cast<char>('0' + number));
+        };
+        std::map<int, int> found;  // What a call found, by its number.
+        while (ended < kCalls) {
+            const auto choice = pick(3);
+            if (choice == 0 && begun < kCalls && running.size() + changed.size() < 4) {
+                records.push_back(call(id(begun)));
+                running.push_back(begun++);
+            } else if (choice == 1 && !running.empty()) {
+                const auto at = pick(static_cast<std::uint32_t>(running.size()));
+                found[running[at]] = changes++;
+                changed.push_back(running[at]);
+                running.erase(running.begin() + at);
+            } else if (choice == 2 && !changed.empty()) {
+                const auto at = pick(static_cast<std::uint32_t>(changed.size()));
+                const int one = changed[at];
+                records.push_back(appended(id(one), "n", etag(found[one]), etag(found[one] + 1)));
+                changed.erase(changed.begin() + at);
+                ++ended;
+            }
+        }
+        std::string expected;
+        for (int change = kCalls; change >= 1; --change) expected += etag(change);
+        ASSERT_EQ(order_of(records), expected) << "seed " << seed;
+    }
 }
 
 TEST(Revert, CoversACallOfUnknownOutcome) {

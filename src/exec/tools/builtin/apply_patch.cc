@@ -2,6 +2,7 @@
 #include "exec/tools/builtin/patch_output.h"
 #include "exec/tools/patch/parse/parse.h"
 #include "exec/tools/patch/patch.h"
+#include "exec/tools/seen.h"
 
 namespace builtin {
 namespace {
@@ -42,6 +43,16 @@ std::string diff_of(const patch::FilePatch& file) {
     return diff;
 }
 
+// The content that the patch wrote, file by file.
+std::optional<domain::SeenFiles> seen_in(const patch::Applied& applied) {
+    domain::SeenFiles seen{.root = applied.undo.root};
+    for (const auto& file : applied.undo.files)
+        if (file.after && seen.files.size() < tools::kSeenFilesMax)
+            seen.files.push_back({file.path, file.after->sha256});
+    if (seen.files.empty()) return std::nullopt;
+    return seen;
+}
+
 class ApplyPatch final : public tools::Tool {
 public:
     explicit ApplyPatch(base::Loop& loop) : loop_(loop) {}
@@ -65,6 +76,7 @@ public:
                     auto output = std::make_unique<PatchOutput>();
                     output->applied = std::move(**result);
                     outcome.effects = output->applied.effects;
+                    outcome.seen = seen_in(output->applied);
                     outcome.completed = std::move(output);
                 } else {
                     outcome.completed = std::unexpected(std::move(*result).error());

@@ -60,10 +60,13 @@ tools::Outcome outcome_of(vault::Outcome<Answer> answer) {
     return outcome;
 }
 
-// The kind travels along, so that a preview names the code with which the call will fail.
+// The kind travels along, so that a preview names the code with which the call will fail, and the
+// details, which say whether that may pass.
 base::Result<json::object> no_preview(const domain::ToolError& error) {
-    return std::unexpected(base::Error{
-        .code = base::ErrorCode::Refused, .message = error.message, .kind = error.kind});
+    base::Error refused{
+        .code = base::ErrorCode::Refused, .message = error.message, .kind = error.kind};
+    if (error.details && error.details->is_object()) refused.details = error.details->get_object();
+    return std::unexpected(std::move(refused));
 }
 
 // A preview may be requested for args that still contain references.

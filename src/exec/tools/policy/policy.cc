@@ -14,12 +14,23 @@ constexpr std::string_view kPathArgs[] = {"path", "paths", "from", "to",      "f
                                           "root", "file",  "cwd",  "workdir", "oldPath", "newPath"};
 constexpr std::string_view kCommandArgs[] = {"cmd", "command"};
 constexpr std::string_view kItems = "items";
+constexpr std::size_t kShownCharsMax = 200;
 
 domain::ToolError denied(const domain::ToolCall& call, std::string message, std::string hint) {
     return {.kind = "policy_denied",
             .message = std::move(message),
             .details = json::object{{"tool_name", call.tool}},
             .recovery_hint = std::move(hint)};
+}
+
+// A path as people may see it: bounded, and without the user and password of a URL. A command line
+// is not repeated at all, as anything may be in it.
+std::string shown(const std::string& path) {
+    std::string text = base::to_utf8(path);
+    const auto scheme = text.find("://");
+    const auto user = scheme == std::string::npos ? scheme : text.find('@', scheme);
+    if (user != std::string::npos) text.replace(scheme + 3, user - scheme - 3, "…");
+    return fmt::format("'{}'", base::printable(base::ellipsize(text, kShownCharsMax)));
 }
 
 class Judge {
@@ -58,7 +69,6 @@ private:
         }
         if (!value.is_string()) return std::nullopt;
         const std::string text(std::string_view(value.get_string()));
-        const std::string shown = base::printable(base::to_utf8(text));
         auto pattern = rules_.denied_by(text);
         if (is_path && !pattern && !rules_.allow_all()) {
             // Also by the name that a link leads to.
@@ -67,11 +77,12 @@ private:
         }
         if (pattern)
             return denied(call_,
-                          fmt::format("'{}' matches the denied pattern '{}'.", shown, *pattern),
+                          fmt::format("{} matches the denied pattern '{}'.",
+                                      is_path ? shown(text) : "The command", *pattern),
                           "Do without it, or have the policy changed.");
         if (!is_path || rules_.is_inside(rules_.resolved(text))) return std::nullopt;
         return denied(
-            call_, fmt::format("'{}' lies outside the allowed roots.", shown),
+            call_, fmt::format("{} lies outside the allowed roots.", shown(text)),
             fmt::format("Stay below {}.", fmt::join(call_.policy.sandbox.allowed_roots, ", ")));
     }
 

@@ -60,6 +60,16 @@ TEST_F(Policy, RefusesDeniedPatternsInPathsAndCommands) {
     EXPECT_EQ(refusal({{"text", "http://x"}}), "");
 }
 
+TEST_F(Policy, RepeatsNoSecretOfACommandOrAUrl) {
+    EXPECT_EQ(refusal({{"cmd", "curl -H 'Authorization: Bearer s3cret' ftp://x"}}),
+              "The command matches the denied pattern '://'.");
+    EXPECT_EQ(refusal({{"items", json::array{json::object{{"cmd", "get ftp://me:s3cret@x"}}}}}),
+              "The command matches the denied pattern '://'.");
+    EXPECT_EQ(refusal({{"path", "ftp://me:s3cret@host/a"}}),
+              "'ftp://…@host/a' matches the denied pattern '://'.");
+    EXPECT_LT(refusal({{"path", "/" + std::string(5'000, 'a')}}).size(), 400U);
+}
+
 // contract: CALL-10
 TEST_F(Policy, RefusesARiskAboveTheAllowedLevel) {
     call.policy.max_risk_level = RiskLevel::Writes;

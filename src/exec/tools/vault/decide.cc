@@ -394,9 +394,10 @@ Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bo
                                                     !base::find(*error.details, "kept"));
         // Something has come or gone since the decision, a folder that another call removed, too.
         const bool is_outdated =
-            decision && (error.kind == "conflict" || error.kind == "missing_file");
+            is_busy(error) ||
+            (decision && (error.kind == "conflict" || error.kind == "missing_file"));
         if (is_outdated && is_restored && tries < kDecisionsMax) {
-            if (error.details && base::find(*error.details, "busy")) {
+            if (is_busy(error)) {
                 std::this_thread::sleep_for(pause);
                 pause = std::min(pause * 2, kBusyPauseMax);
             }

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace vault {
@@ -51,6 +52,17 @@ Failure missing(std::string_view path) {
 
 Failure conflict(std::string_view path, std::string_view why, std::string_view hint) {
     return failure("conflict", fmt::format("{} {}.", shown(path), why), path, hint);
+}
+
+Failure busy(std::string_view path) {
+    auto failure =
+        conflict(path, "is being written by another program", "Read it again and decide anew.");
+    failure.error().details->get_object()["busy"] = true;
+    return failure;
+}
+
+bool is_busy(const domain::ToolError& error) {
+    return error.details && base::bool_at(*error.details, "busy");
 }
 
 Failure unfit(std::string_view path, std::string_view why, std::string_view hint) {

@@ -21,6 +21,9 @@ Failure denied(std::string_view path, std::string_view why,
                std::string_view hint);   // POLICY_DENIED
 Failure missing(std::string_view path);  // NOT_FOUND
 Failure conflict(std::string_view path, std::string_view why, std::string_view hint);  // CONFLICT
+// CONFLICT that passes when another program has finished; `busy` in the details.
+Failure busy(std::string_view path);
+bool is_busy(const domain::ToolError& error);
 Failure unfit(std::string_view path, std::string_view why,
               std::string_view hint);                                      // PRECONDITION_FAILED
 Failure broken(std::string_view doing, std::string_view path, int error);  // INTERNAL_ERROR

@@ -8,10 +8,13 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include "base/hash.h"
 #include "base/os/fs/open_path.h"
+#include "exec/tools/vault/changes/locks.h"
 #include "exec/tools/vault/changes/overlay.h"
 #include "exec/tools/vault/names.h"
 #include "exec/tools/vault/walk.h"
@@ -22,6 +25,13 @@ namespace {
 // A rename elsewhere in the tree makes the kernel give up a ".." of a link with EAGAIN.
 constexpr int kOpenTriesMax = 64;
 constexpr std::size_t kReadBytes = 64 * 1024;
+// A file that is written to is read so often, with pauses that double.
+constexpr int kReadTriesMax = 10;
+constexpr std::chrono::microseconds kReadPauseFirst{250};
+// A file that changed within this time is checked for writers, or read twice; see is_whole(). One
+// that a program has open for writing must not have changed for so long.
+constexpr std::chrono::milliseconds kFreshMax{1'000};
+constexpr std::chrono::milliseconds kAtRestMin{100};
 // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
 constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
@@ -212,15 +222,27 @@ Outcome<Content> Root::read(std::string_view path, std::size_t bytes_max, bool f
     return content;
 }
 
-Outcome<Content> Root::read_on_disk(std::string_view path, std::size_t bytes_max,
-                                    bool follow) const {
-    const base::Fd file(open_below(path, kReadFlags | (follow ? 0 : O_NOFOLLOW)));
-    if (!file) return refused("Opening", path, errno);
-    TRY(check_opened(file.get(), path));
-    return read_open(file.get(), path, bytes_max);
+namespace {
+
+// Everything that a write changes.
+bool is_same_version(const struct stat& a, const struct stat& b) {
+    const auto is_same = [](const timespec& one, const timespec& other) {
+        return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
+    };
+    return a.st_size == b.st_size && is_same(a.st_mtim, b.st_mtim) && is_same(a.st_ctim, b.st_ctim);
 }
 
-Outcome<Content> read_open(int file, std::string_view path, std::size_t bytes_max) {
+// How long ago the file was changed. Of one that was changed just now the times do not tell
+// everything: a write sets them when it begins, and kernels before 6.13 and many file systems count
+// in ticks.
+std::chrono::nanoseconds age_of(const struct stat& status) {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return std::chrono::seconds(now.tv_sec - status.st_ctim.tv_sec) +
+           std::chrono::nanoseconds(now.tv_nsec - status.st_ctim.tv_nsec);
+}
+
+Outcome<Content> read_once(int file, std::string_view path, std::size_t bytes_max) {
     Content content;
     if (::fstat(file, &content.status) != 0) return refused("Looking at", path, errno);
     if (S_ISDIR(content.status.st_mode)) return refused("Reading", path, EISDIR);
@@ -237,6 +259,52 @@ Outcome<Content> read_open(int file, std::string_view path, std::size_t bytes_ma
                          "Read a smaller file, or only its beginning.");
         content.bytes.append(buffer.data(), static_cast<std::size_t>(got));
     }
+}
+
+// Are the bytes one version of the file? A program that has it open for writing may be kept from
+// running in the middle of a write: half of a version is there, and does not change. So the file
+// has to be at rest for a while first.
+bool is_whole(int file, const Content& content, std::string_view path, std::size_t bytes_max,
+              bool has_writer) {
+    struct stat after{};
+    if (::fstat(file, &after) != 0 || !is_same_version(content.status, after)) return false;
+    if (age_of(after) >= kFreshMax) return true;
+    if (has_writer && age_of(after) < kAtRestMin) return false;
+    const auto again = read_once(file, path, bytes_max);
+    return again && again->bytes == content.bytes && is_same_version(again->status, after);
+}
+
+// `asks`: whether another program has the file open for writing is found out by a lease, so the
+// caller must not hold one itself.
+Outcome<Content> read_whole(int file, std::string_view path, std::size_t bytes_max, bool asks) {
+    auto pause = kReadPauseFirst;
+    for (int tries = 1;; ++tries) {
+        Content content = TRY(read_once(file, path, bytes_max));
+        // A lease that is released at once, so that nobody waits for it.
+        const bool has_writer =
+            asks && age_of(content.status) < kFreshMax && WriteGuard(file).is_busy();
+        if (is_whole(file, content, path, bytes_max, has_writer)) return content;
+        if (tries == kReadTriesMax) break;
+        std::this_thread::sleep_for(pause);
+        pause *= 2;
+    }
+    auto failure = busy(path);
+    failure.error().retryable = true;
+    return failure;
+}
+
+}  // namespace
+
+Outcome<Content> Root::read_on_disk(std::string_view path, std::size_t bytes_max,
+                                    bool follow) const {
+    const base::Fd file(open_below(path, kReadFlags | (follow ? 0 : O_NOFOLLOW)));
+    if (!file) return refused("Opening", path, errno);
+    TRY(check_opened(file.get(), path));
+    return read_whole(file.get(), path, bytes_max, true);
+}
+
+Outcome<Content> read_open(int file, std::string_view path, std::size_t bytes_max) {
+    return read_whole(file, path, bytes_max, false);
 }
 
 }  // namespace vault

@@ -80,7 +80,9 @@ public:
     // Missing too.
     Outcome<Seen> look(std::string_view path) const;
     // A regular file as it is, within `bytes_max`; a link at the end is followed inside the vault
-    // unless `follow` is false. Pipes, devices and folders are PRECONDITION_FAILED.
+    // unless `follow` is false. Pipes, devices and folders are PRECONDITION_FAILED. The bytes are
+    // one version of the file: one that is written to meanwhile is read again, and is busy() when
+    // that does not end.
     Outcome<Content> read(std::string_view path, std::size_t bytes_max = kFileBytesMax,
                           bool follow = true) const;
 

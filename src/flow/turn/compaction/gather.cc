@@ -7,6 +7,7 @@
 #include "agent/context/digest.h"
 #include "agent/context/summary/summary.h"
 #include "base/text.h"
+#include "exec/tools/seen.h"
 #include "flow/turn/apply.h"
 
 namespace turn {
@@ -130,6 +131,43 @@ base::Result<context::Past> past_of(store::Tx& tx, const domain::Attempt& attemp
                                .tokens_max = std::numeric_limits<std::int64_t>::max()});
 }
 
+base::Result<std::vector<context::KnownFile>> files_of(store::Tx& tx, const domain::RunId& run) {
+    const auto facts = TRY(load(tx, run));
+    return context::known_files(TRY(executions_of(tx, TRY(past_of(tx, facts.attempt)))));
+}
+
+base::Result<std::vector<context::KnownFile>> files_of_idle(store::Tx& tx,
+                                                            const domain::AgentId& agent) {
+    return context::known_files(TRY(executions_of(tx, TRY(context::load_past(tx, agent, {})))));
+}
+
+context::FilesNow read_files(const std::vector<context::KnownFile>& files) {
+    context::FilesNow now;
+    for (const auto& file : files) {
+        auto hash = tools::content_hash(file.root, file.path);
+        if (hash)
+            now[context::absolute_path(file)] = std::move(*hash);
+        else if (hash.error().code == base::ErrorCode::NotFound)
+            now[context::absolute_path(file)] = std::nullopt;
+    }
+    return now;
+}
+
+base::Result<Compacted> prepare_compaction(store::Store& store, CompactionInput input) {
+    std::vector<context::KnownFile> files;
+    TRY(store.read([&](store::Tx& tx) -> base::Status {
+        files = TRY(files_of(tx, input.run_id));
+        return {};
+    }));
+    input.files_now = read_files(files);
+    Compacted compacted;
+    TRY(store.read([&](store::Tx& tx) -> base::Status {
+        compacted = TRY(gather(tx, input));
+        return {};
+    }));
+    return compacted;
+}
+
 base::Result<Compacted> gather(store::Tx& tx, const CompactionInput& input) {
     const auto facts = TRY(load(tx, input.run_id));
     const auto* state = std::get_if<domain::Compacting>(&facts.attempt.state);
@@ -148,6 +186,7 @@ base::Result<Compacted> gather(store::Tx& tx, const CompactionInput& input) {
                        .message = facts.message.id,
                        .is_message_trusted = context::is_trusted(facts.message),
                        .executions = TRY(executions_of(tx, past)),
+                       .files_now = input.files_now,
                        .anchor = TRY(anchor_of(tx, facts.agent)),
                        .fixed_tokens = input.fixed_tokens,
                        .target_tokens = target,
@@ -161,11 +200,12 @@ base::Result<Compacted> gather(store::Tx& tx, const CompactionInput& input) {
 }
 
 base::Result<context::Compaction> gather_idle(store::Tx& tx, const domain::Agent& agent,
-                                              base::Time now) {
+                                              const context::FilesNow& files_now, base::Time now) {
     const auto past = TRY(context::load_past(tx, agent.agent_id, {}));
     return context::compact(
         {.past = past,
          .executions = TRY(executions_of(tx, past)),
+         .files_now = files_now,
          .anchor = TRY(anchor_of(tx, agent)),
          .target_tokens = context::conversation_for(past, {}).tokens / kIdleTargetShare,
          .now = now});

@@ -24,7 +24,8 @@ base::Result<domain::TranscriptEntry> entry_of(store::Tx& tx, const domain::Agen
 }  // namespace
 
 base::Result<RequestedCompaction> compact_now(events::Log& log, const domain::Agent& agent,
-                                              domain::AdmissionContext admission) {
+                                              domain::AdmissionContext admission,
+                                              const context::FilesNow& files_now) {
     auto& tx = log.tx();
     const auto& id = agent.agent_id;
     if (TRY(tx.open_attempt_of(id)))
@@ -32,7 +33,7 @@ base::Result<RequestedCompaction> compact_now(events::Log& log, const domain::Ag
                           "agent {} is in a turn, which compacts its conversation by itself; try "
                           "again when the turn has ended",
                           id);
-    RequestedCompaction out{.compaction = TRY(gather_idle(tx, agent, log.now()))};
+    RequestedCompaction out{.compaction = TRY(gather_idle(tx, agent, files_now, log.now()))};
     const auto& made = out.compaction;
     if (made.tokens_before == 0 || context::has_failed(made)) return out;
     auto entry = TRY(entry_of(tx, id, made));

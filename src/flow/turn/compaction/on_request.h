@@ -14,8 +14,9 @@ struct RequestedCompaction {
 };
 
 // Writes the compaction as an entry of the transcript, which the next turn continues from, and its
-// event. Conflict while the agent has an open turn.
+// event. `files_now`: see read_files() of gather.h. Conflict while the agent has an open turn.
 base::Result<RequestedCompaction> compact_now(events::Log& log, const domain::Agent& agent,
-                                              domain::AdmissionContext admission);
+                                              domain::AdmissionContext admission,
+                                              const context::FilesNow& files_now = {});
 
 }  // namespace turn

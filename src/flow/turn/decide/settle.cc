@@ -127,6 +127,7 @@ void record_result(Step& step, const Facts& facts, domain::ToolExecution& execut
     execution.result = dispatched.result;
     execution.envelope = dispatched.envelope.to_json();
     execution.receipt = dispatched.receipt;
+    execution.seen = dispatched.seen;
     step.executions.push_back(execution);
     if (is_unusable(*execution.envelope)) ++step.attempt.unusable_calls;
     count_progress(step.attempt, execution, input.spec_of(execution.call.tool));

@@ -1,5 +1,6 @@
 #include "service/local/agents/control.h"
 
+#include "flow/turn/compaction/gather.h"
 #include "flow/turn/compaction/on_request.h"
 
 #include <algorithm>
@@ -252,9 +253,16 @@ base::Result<json::object> LocalControl::compact_conversation(const std::string&
                                                               const Caller& caller) {
     TRY(check_operator(caller));
     const domain::AgentId id{agent};
+    std::vector<context::KnownFile> files;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        files = TRY(turn::files_of_idle(tx, id));
+        return {};
+    }));
+    const auto files_now = turn::read_files(files);
     turn::RequestedCompaction made;
     TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
-        made = TRY(turn::compact_now(log, TRY(known_agent(log.tx(), id)), caller.admission));
+        made = TRY(
+            turn::compact_now(log, TRY(known_agent(log.tx(), id)), caller.admission, files_now));
         return {};
     }));
     const auto& compaction = made.compaction;

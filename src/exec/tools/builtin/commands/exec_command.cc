@@ -100,15 +100,17 @@ private:
         auto body = [self = shared_from_this()](base::Job finished) {
             self->run(std::make_shared<base::Job>(std::move(finished)));
         };
-        auto end = [self = shared_from_this()](domain::Effects effects) {
-            self->outcome_.effects = std::move(effects);
+        auto end = [self = shared_from_this()](Shell::Observed observed) {
+            self->outcome_.effects = std::move(observed.effects);
+            self->outcome_.seen = std::move(observed.seen);
             self->done_(std::move(self->outcome_));
         };
         // What a command has done that an earlier process started, nobody has seen.
         if (was_started_)
-            body([end = std::move(end)]() mutable { end({.observed = false}); });
+            body([end = std::move(end)]() mutable { end({.effects = {.observed = false}}); });
         else
-            shell_.observed(place_, std::move(body), std::move(end));
+            shell_.observed(place_, {words_of(args_.cmd, args_.workdir, place_)}, std::move(body),
+                            std::move(end));
     }
 
     // The outcome of a call that need not start anything, if it is one.

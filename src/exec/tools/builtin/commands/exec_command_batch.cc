@@ -33,13 +33,17 @@ public:
     }
 
     void begin() {
+        std::vector<tools::CommandWords> commands;
+        for (const auto& item : args_.items)
+            commands.push_back(words_of(item.cmd, item.workdir, place_));
         shell_.observed(
-            place_,
+            place_, std::move(commands),
             [self = shared_from_this()](base::Job finished) { self->next(std::move(finished)); },
-            [self = shared_from_this()](domain::Effects effects) {
+            [self = shared_from_this()](Shell::Observed observed) {
                 tools::Outcome outcome{.completed = std::move(self->output_),
-                                       .effects = std::move(effects),
-                                       .denials = std::move(self->denials_)};
+                                       .effects = std::move(observed.effects),
+                                       .denials = std::move(self->denials_),
+                                       .seen = std::move(observed.seen)};
                 if (self->cut_off_) outcome.status = domain::ResultStatus::Cancelled;
                 self->done_(std::move(outcome));
             });

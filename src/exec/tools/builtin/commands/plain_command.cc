@@ -19,10 +19,11 @@ public:
 
     void begin() {
         shell_.observed(
-            place_,
+            place_, {words_of(spec_.cmd, spec_.workdir, place_)},
             [self = shared_from_this()](base::Job finished) { self->run(std::move(finished)); },
-            [self = shared_from_this()](domain::Effects effects) {
-                self->outcome_.effects = std::move(effects);
+            [self = shared_from_this()](Shell::Observed observed) {
+                self->outcome_.effects = std::move(observed.effects);
+                self->outcome_.seen = std::move(observed.seen);
                 self->done_(std::move(self->outcome_));
             });
     }

@@ -299,6 +299,11 @@ std::shared_ptr<base::ProcessRunner::Handle> Shell::run(
     return std::make_shared<Attempt::Handle>(attempt);
 }
 
+tools::CommandWords words_of(std::string cmd, const std::optional<std::string>& workdir,
+                             const tools::Place& place) {
+    return {std::move(cmd), std::filesystem::path(place.workspace.cwd) / workdir.value_or("")};
+}
+
 void read_denials(CommandOutput& output) {
     std::error_code failed;
     auto& log = output.network_log;
@@ -316,36 +321,52 @@ std::vector<sandbox::Denial> denials_of(const domain::ToolError& error) {
     return {{*rule, "a command"}};
 }
 
-void Shell::observed(const tools::Place& place,
-                     std::move_only_function<void(base::Job finished)> body,
-                     std::move_only_function<void(domain::Effects)> done) {
-    const std::filesystem::path root = place.workspace.execution_root;
-    if (std::ranges::find(too_large_, root) != too_large_.end()) {
-        body([done = std::move(done)]() mutable { done({.observed = false}); });
-        return;
-    }
-    // What appears there when output is kept is not the command's doing.
-    const bool is_home = root == place.agent_home || root == place.owner_home;
-    const auto look = [root, is_home] {
+// The two looks at a folder, before and after what runs in between. In the background.
+struct Shell::Looks {
+    std::filesystem::path root;
+    bool is_home{false};  // Of an agent: what the runtime keeps there is not the command's doing.
+    bool is_too_large{false};
+    std::vector<tools::CommandWords> commands;
+    tools::FolderSnapshot before{};
+    std::vector<tools::NamedFile> named{};
+    Observed observed{};
+
+    tools::FolderSnapshot snapshot() const {
         const std::span<const char* const> own(sandbox::kRuntimeFolders);
         return tools::take_snapshot(root, tools::kObservedEntriesMax,
                                     is_home ? own : std::span<const char* const>());
-    };
-    auto looks = std::make_shared<tools::FolderSnapshot[]>(2);
-    loop_.offload(
-        [look, looks] { looks[0] = look(); },
-        [this, root, look, looks, body = std::move(body), done = std::move(done)]() mutable {
-            if (!looks[0].complete) too_large_.push_back(root);
-            body([this, look, looks, done = std::move(done)]() mutable {
-                loop_.offload(
-                    [look, looks] {
-                        if (looks[0].complete) looks[1] = look();
-                    },
-                    [looks, done = std::move(done)]() mutable {
-                        done(tools::compare(looks[0], looks[1]));
-                    });
-            });
-        });
+    }
+    void begin() {
+        if (!is_too_large) before = snapshot();
+        named = tools::named_files(root, commands);
+    }
+    void end() {
+        observed.effects = before.complete ? tools::compare(before, snapshot())
+                                           : domain::Effects{.observed = false};
+        auto seen = tools::seen_files(root, named, observed.effects);
+        if (!seen.files.empty()) observed.seen = std::move(seen);
+    }
+};
+
+void Shell::observed(const tools::Place& place, std::vector<tools::CommandWords> commands,
+                     std::move_only_function<void(base::Job finished)> body,
+                     std::move_only_function<void(Observed)> done) {
+    auto looks = std::make_shared<Looks>();
+    looks->root = place.workspace.execution_root;
+    looks->is_home = looks->root == place.agent_home || looks->root == place.owner_home;
+    looks->is_too_large = std::ranges::find(too_large_, looks->root) != too_large_.end();
+    looks->commands = std::move(commands);
+    loop_.offload([looks] { looks->begin(); },
+                  [this, looks, body = std::move(body), done = std::move(done)]() mutable {
+                      if (!looks->before.complete && !looks->is_too_large)
+                          too_large_.push_back(looks->root);
+                      body([this, looks, done = std::move(done)]() mutable {
+                          loop_.offload([looks] { looks->end(); },
+                                        [looks, done = std::move(done)]() mutable {
+                                            done(std::move(looks->observed));
+                                        });
+                      });
+                  });
 }
 
 }  // namespace builtin

@@ -17,6 +17,7 @@
 #include "exec/sandbox/boundary.h"
 #include "exec/tools/builtin/commands/command_output.h"
 #include "exec/tools/builtin/login/login_environment.h"
+#include "exec/tools/seen.h"
 #include "exec/tools/tool.h"
 
 namespace builtin {
@@ -58,6 +59,10 @@ struct ShellOptions {
 // The folder a command runs in, links resolved, or why it may not run there. Reads the disk.
 std::expected<std::filesystem::path, domain::ToolError> resolve_workdir(
     const tools::Place& place, const std::optional<std::string>& workdir, std::string_view tool);
+
+// The command line as its words are searched for file names. Pure.
+tools::CommandWords words_of(std::string cmd, const std::optional<std::string>& workdir,
+                             const tools::Place& place);
 
 // Completes the output of a command that is over, from files: its network log, if anything was
 // written to it, and what the boundary kept it from. Blocks; any thread.
@@ -130,16 +135,23 @@ public:
             });
     }
 
-    // Runs `body` between two snapshots of the execution root; `done` gets what changed. A root
-    // found too large once is not read again.
-    void observed(const tools::Place& place, std::move_only_function<void(base::Job finished)> body,
-                  std::move_only_function<void(domain::Effects)> done);
+    struct Observed {
+        domain::Effects effects{};
+        std::optional<domain::SeenFiles> seen{};  // Absent: no file of it is known.
+    };
+    // Runs `body`, which runs the commands, between two snapshots of the execution root; `done`
+    // gets what changed and what is in the files that were named or changed. A root found too large
+    // once is not read again; files that the commands name are.
+    void observed(const tools::Place& place, std::vector<tools::CommandWords> commands,
+                  std::move_only_function<void(base::Job finished)> body,
+                  std::move_only_function<void(Observed)> done);
 
     base::Loop& loop() { return loop_; }
     const std::string& default_shell() const { return options_.default_shell; }
 
 private:
     class Attempt;
+    struct Looks;
 
     std::string choose_program(base::ProcessSpec& process, const CommandSpec& spec,
                                bool is_confined) const;

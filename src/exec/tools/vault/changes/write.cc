@@ -93,13 +93,6 @@ base::Fd lock_new(const NewFile& made) {
     return file;
 }
 
-// A conflict that passes when the other program closes the file.
-Failure busy(std::string_view path) {
-    auto failure = conflict(path, "is being written by another program", kReadAgain);
-    failure.error().details->get_object()["busy"] = true;
-    return failure;
-}
-
 // Gives a version that belongs to nobody here a name of its own, so that it is not lost.
 std::string keep_aside(const Spot& spot, const std::string& temporary) {
     const std::size_t dot = spot.name.rfind('.');
