@@ -46,9 +46,14 @@ set(HOLON_UNITY 0 CACHE STRING
 
 set(pch_headers ${CMAKE_SOURCE_DIR}/cmake/pch.h)
 if(HOLON_UNITY)
-  file(GLOB shared_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/domain/*.h
+  file(GLOB shared_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/domain/*.h)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${shared_headers})
+  set(typed_header ${CMAKE_BINARY_DIR}/generated/typed_tables.h)
+  set(typed_source ${CMAKE_BINARY_DIR}/generated/typed_tables.cc)  # Of the target `domain`.
+  execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/typed_tables ${typed_header} ${typed_source}
+    ${shared_headers} COMMAND_ERROR_IS_FATAL ANY)
+  list(APPEND pch_headers ${typed_header}
     ${CMAKE_SOURCE_DIR}/src/store/store.h ${CMAKE_SOURCE_DIR}/src/record/events/events.h)
-  list(APPEND pch_headers ${shared_headers})
 endif()
 add_library(holon_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
 target_link_libraries(holon_pch PUBLIC holon_options)

@@ -41,7 +41,7 @@ std::string line_of(const GateDocument& document) {
         fmt::format("{:<10} {}  {}", base::enum_name(document.place), document.document_id, why));
 }
 
-json::array json_list(const std::vector<GateDocument>& documents) {
+json::array documents_json(const std::vector<GateDocument>& documents) {
     json::array list;
     for (const auto& document : documents) list.push_back(base::to_json(document));
     return list;
@@ -65,7 +65,7 @@ Answered on(const GateCheckCommand& command, const GateContext& context) {
 Answered on(const GateListCommand& command, const GateContext& context) {
     const auto documents = TRY(context.gate.list(command.place, {command.limit, command.before}));
     tell_next(context.terminal, documents.next);
-    return Answer{json_list(documents.items), lines_of(documents.items, "No documents.")};
+    return Answer{documents_json(documents.items), lines_of(documents.items, "No documents.")};
 }
 
 Answered on(const GateShowCommand& command, const GateContext& context) {
@@ -82,7 +82,7 @@ Answered on(const GateReleaseCommand& command, const GateContext& context) {
 
 Answered on(const GatePurgeCommand& command, const GateContext& context) {
     const auto documents = TRY(context.gate.purge(command.request));
-    return Answer{json_list(documents), lines_of(documents, "Nothing to delete.")};
+    return Answer{documents_json(documents), lines_of(documents, "Nothing to delete.")};
 }
 
 }  // namespace

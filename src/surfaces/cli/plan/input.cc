@@ -10,7 +10,7 @@
 namespace cli {
 namespace {
 
-constexpr std::size_t kInputBytesMax = std::size_t{16} * 1024 * 1024;
+constexpr std::size_t kDocumentBytesMax = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t kSelectedFileBytesMax = std::size_t{64} * 1024 * 1024;
 
 // A value as people type it: JSON where it is, else text.
@@ -49,7 +49,7 @@ base::Result<json::object> selection_of(const PlanSource& source) {
 }  // namespace
 
 base::Result<std::string> read_input(const Terminal& terminal, const std::string& file) {
-    if (file != "-") return base::read_file(file, kInputBytesMax);
+    if (file != "-") return base::read_file(file, kDocumentBytesMax);
     std::string text;
     std::array<char, 65536> buffer;
     while (true) {
@@ -57,7 +57,7 @@ base::Result<std::string> read_input(const Terminal& terminal, const std::string
         if (got < 0) return base::fail_errno("read standard input");
         if (got == 0) return text;
         text.append(buffer.data(), static_cast<std::size_t>(got));
-        if (text.size() > kInputBytesMax)
+        if (text.size() > kDocumentBytesMax)
             return base::fail(base::ErrorCode::InvalidInput, "standard input is too long");
     }
 }
@@ -74,7 +74,7 @@ base::Result<service::PlanRequest> request_of(const PlanSource& source, const Te
     }
     if (source.policy_file) {
         const auto policy =
-            base::parse_json(TRY(base::read_file(*source.policy_file, kInputBytesMax)));
+            base::parse_json(TRY(base::read_file(*source.policy_file, kDocumentBytesMax)));
         if (!policy || !policy->is_object())
             return base::fail(base::ErrorCode::InvalidInput, "{} is not a policy: {}",
                               base::printable(*source.policy_file),
