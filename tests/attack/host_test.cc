@@ -220,8 +220,8 @@ std::vector<pid_t> children() {
     return list;
 }
 
-// Whoever starts the sandbox dies first: everything inside dies with it. attempt() looks for what
-// is left.
+// The process that starts the sandbox dies first: everything inside dies with it. attempt() looks
+// for what is left.
 TEST_F(Meanwhile, NothingOutlivesABoundaryThatIsKilled) {
     ASSERT_EQ(::mkfifo((root_ / "ready").c_str(), 0600), 0);
     std::size_t killed = 0;

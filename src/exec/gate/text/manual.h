@@ -1,4 +1,5 @@
-// What a manual tells its reader: a step of a guide, and not an order to whoever reads the result.
+// What a manual tells its reader: a step of a guide, and not an order to the agent that reads the
+// result.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // Where a text may have joints or encoded runs, found in one pass over all of its bytes.
 //
-// Most blocks of most texts have neither. Whoever looks for them reads the other blocks only.
+// Most blocks of most texts have neither. A search for them reads the other blocks only.
 #pragma once
 
 #include <array>
