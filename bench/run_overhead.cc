@@ -1,6 +1,8 @@
 // What `holon run` adds to the model and the commands: time between two requests, time to the first
 // request, peak memory, and what becomes of a gigabyte of output. The model answers at once over
-// loopback. Usage: bench_run_overhead HOLON [rounds|start|flood]. TMPDIR says which disk.
+// loopback. Commands are not confined, but for the figures that say so: what confinement adds to a
+// command is a figure of bench_sandbox_spawn. TMPDIR says which disk.
+// Usage: bench_run_overhead HOLON [rounds|confined|start|flood].
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -129,6 +131,25 @@ std::deque<std::string> rounds_of_true() {
                                    bench::calls("ExecCommand", R"({"cmd":"true","login":false})"));
 }
 
+// A home whose commands run as the operator's own do.
+void leave_unconfined(Holon& holon, const std::filesystem::path& home) {
+    holon.command(home, {"config", "set", "sandbox.backend", "host_local"});
+}
+
+// The same rounds in a home as it is made where commands can be confined.
+void measure_confined(Holon& holon) {
+    const TempFolder fresh;
+    std::vector<double> between;
+    for (int run = 0; run < kRuns; ++run) {
+        holon.run(fresh.path() / "home", rounds_of_true());
+        const auto rounds = holon.rounds();
+        for (std::size_t k = 0; k < kRounds; ++k)
+            between.push_back(ms(rounds[k + 1].asked - rounds[k].answered));
+    }
+    figure("round_in_new_home_p50", bench::median(between), "ms");
+    figure("round_in_new_home_p99", bench::percentile(between, 0.99), "ms");
+}
+
 void measure_rounds(Holon& holon) {
     std::vector<double> bare, syncs, between, peaks;
     for (int run = 0; run < kRuns; ++run) {
@@ -157,7 +178,7 @@ void measure_rounds(Holon& holon) {
 }
 
 void measure_start(Holon& holon) {
-    std::vector<double> warm, cold, bare, reads;
+    std::vector<double> warm, cold, made, bare, reads;
     const auto first_request = [&](const std::filesystem::path& home) {
         const auto end = holon.run(home, {bench::says("done")});
         return ms(holon.rounds().at(0).asked - end.started);
@@ -169,6 +190,8 @@ void measure_start(Holon& holon) {
     }
     for (int i = 0; i < kColdStarts; ++i) {
         const TempFolder fresh;
+        made.push_back(first_request(fresh.path() / "made"));
+        leave_unconfined(holon, fresh.path() / "home");
         cold.push_back(first_request(fresh.path() / "home"));
     }
     note(fmt::format("start to first request {:.2f} ms (p50); spawning /bin/true takes {:.2f} ms",
@@ -177,6 +200,8 @@ void measure_start(Holon& holon) {
     figure("first_request_p99", bench::percentile(warm, 0.99), "ms");
     figure("first_request_to_spawn", bench::median(warm) / bench::median(bare), "ratio");
     figure("first_request_new_database_p50", bench::median(cold), "ms");
+    // A new home also tries once whether commands can be confined.
+    figure("first_request_new_home_p50", bench::median(made), "ms");
     figure("agent_list_p50", bench::median(reads), "ms");
 }
 
@@ -225,6 +250,7 @@ void flood(Holon& holon, const Plain& plain, bool is_gated) {
     const std::string name = is_gated ? "gigabyte_gated" : "gigabyte";
     const TempFolder fresh;
     const auto home = fresh.path() / "home";
+    leave_unconfined(holon, home);
     if (is_gated) holon.command(home, {"config", "set", "gate.policy", "enforce"});
     const std::string args =
         base::json_text({{"cmd", kFlood}, {"login", false}, {"yield_time_ms", kFloodMsMax}});
@@ -251,11 +277,14 @@ struct Section {
     std::string_view name;
     void (*measure)(Holon&);
 };
-constexpr Section kSections[] = {
-    {"rounds", measure_rounds}, {"start", measure_start}, {"flood", measure_flood}};
+constexpr Section kSections[] = {{"rounds", measure_rounds},
+                                 {"confined", measure_confined},
+                                 {"start", measure_start},
+                                 {"flood", measure_flood}};
 
 void measure(const char* program, std::string_view only) {
     Holon holon(std::filesystem::absolute(program).string());
+    leave_unconfined(holon, holon.home());
     holon.run(holon.home(), rounds_of_true());  // Makes a database that has seen work.
     for (const auto& section : kSections)
         if (only.empty() || only == section.name) section.measure(holon);
@@ -270,7 +299,7 @@ int main(int argc, char** argv) {
     const bool known = only.empty() || std::ranges::find(kSections, only, &Section::name) !=
                                            std::ranges::end(kSections);
     if (argc < 2 || argc > 3 || !known) {
-        std::fputs("usage: bench_run_overhead HOLON [rounds|start|flood]\n", stderr);
+        std::fputs("usage: bench_run_overhead HOLON [rounds|confined|start|flood]\n", stderr);
         return 2;
     }
     try {
