@@ -116,12 +116,14 @@ std::unexpected<base::Error> failed(const Step& step, const base::Error& error) 
 }
 
 // Loads the state inside the transaction: another process may be migrating the same database.
+Status apply_script(sql::Connection& connection, const Step& step, std::string_view script) {
+    if (TRY(load(connection)).has(step.number)) return {};
+    if (Status done = connection.run_script(script); !done) return failed(step, done.error());
+    return begin_step(connection, step);
+}
+
 Status apply(sql::Connection& connection, const Step& step, std::string_view script) {
-    return in_transaction(connection, [&]() -> Status {
-        if (TRY(load(connection)).has(step.number)) return {};
-        if (Status done = connection.run_script(script); !done) return failed(step, done.error());
-        return begin_step(connection, step);
-    });
+    return in_transaction(connection, [&] { return apply_script(connection, step, script); });
 }
 
 // One batch, and how far the step is then. True when nothing of the step is left.
@@ -151,6 +153,24 @@ Status apply(sql::Connection& connection, const Step& step, BatchFunction batch)
     return {};
 }
 
+// All steps in one transaction: a new database is there whole or not at all, and waits for the disk
+// once.
+Status make_new(sql::Connection& connection, std::span<const Step> known) {
+    const auto apply_now = [&](const Step& step) -> Status {
+        if (const auto* script = std::get_if<std::string_view>(&step.work))
+            return apply_script(connection, step, *script);
+        while (!TRY(apply_batch(connection, step, std::get<BatchFunction>(step.work)))) {
+        }
+        return {};
+    };
+    return in_transaction(connection, [&]() -> Status {
+        TRY(connection.run_script(kTables));
+        if (!TRY(load(connection)).begun.empty()) return {};  // Another process made it meanwhile.
+        for (const Step& step : known) TRY(apply_now(step));
+        return {};
+    });
+}
+
 }  // namespace
 
 std::span<const Step> steps() {
@@ -159,7 +179,7 @@ std::span<const Step> steps() {
 
 Status migrate(sql::Connection& connection, std::span<const Step> known,
                const BeforeChange& before) {
-    TRY(in_transaction(connection, [&] { return connection.run_script(kTables); }));
+    TRY(make_new(connection, known));
     const Stored stored = TRY(load(connection));
     TRY(check_known(stored, known));
     const auto is_missing = [&](const Step& step) { return !stored.has(step.number); };

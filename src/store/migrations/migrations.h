@@ -1,6 +1,7 @@
 // Brings a database to the schema this program was built for.
 //
-// A step is SQL, applied in one transaction, or code that works in batches, each one transaction.
+// A step is SQL, applied in one transaction, or code that works in batches, each one transaction;
+// a new database gets all of them in one.
 // Every transaction also stores how far the step is, so a crash between or inside transactions
 // loses nothing, and the next start continues there. Steps are never edited once released: a change
 // of the schema is a new step.

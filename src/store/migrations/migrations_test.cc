@@ -78,12 +78,26 @@ TEST(Migrations, UndoAStepThatBreaksInTheMiddleAndRunItWholeNextTime) {
     const auto db = database();
     constexpr Step kBroken{2, "second", "CREATE TABLE b (n BIGINT); UPDATE missing SET n = 1;"};
     const Step broken[] = {kFirst, kBroken, kThird};
+    ASSERT_TRUE(migrate(*db, std::span(broken).first(1)));
     const auto status = migrate(*db, broken);
     ASSERT_FALSE(status);
     EXPECT_THAT(status.error().message, HasSubstr("migration 2 (second)"));
     EXPECT_EQ(number(*db, "SELECT MAX(number) FROM schema_migrations"), 1);
     EXPECT_EQ(number(*db, "SELECT COUNT(*) FROM sqlite_master WHERE name = 'b'"), 0);
 
+    const Step fixed[] = {kFirst, kSecond, kThird};
+    ASSERT_TRUE(migrate(*db, fixed));
+    EXPECT_EQ(number(*db, "SELECT n FROM a"), 20);
+}
+
+TEST(Migrations, MakeANewDatabaseWholeOrNotAtAll) {
+    const auto db = database();
+    constexpr Step kBroken{3, "third", "UPDATE missing SET n = 1;"};
+    const Step broken[] = {kFirst, kSecond, kBroken};
+    const auto status = migrate(*db, broken);
+    ASSERT_FALSE(status);
+    EXPECT_THAT(status.error().message, HasSubstr("migration 3 (third)"));
+    EXPECT_EQ(number(*db, "SELECT COUNT(*) FROM sqlite_master"), 0);
     const Step fixed[] = {kFirst, kSecond, kThird};
     ASSERT_TRUE(migrate(*db, fixed));
     EXPECT_EQ(number(*db, "SELECT n FROM a"), 20);
@@ -133,8 +147,10 @@ protected:
     std::unique_ptr<sqlite::Connection> open() {
         return sqlite::Connection::open({.file = file.file()}).value();
     }
-    // Another process migrates and is gone in the middle of a batch, after its writes.
+    // Another process migrates a database that has the first step, and is gone in the middle of a
+    // batch, after its writes.
     void end_in_batch_after(int batches) {
+        ASSERT_TRUE(migrate(*open(), std::span(known).first(1)));
         const pid_t pid = ::fork();
         if (pid == 0) {
             batches_before_end = batches;
@@ -180,7 +196,6 @@ TEST_F(CodeMigrations, KeepAProgramThatDoesNotKnowThemOutWhileTheyAreUnderWay) {
 }
 
 TEST_F(CodeMigrations, SayBeforeTheFirstBatchOnly) {
-    ASSERT_TRUE(migrate(*open(), std::span(known).first(1)));
     end_in_batch_after(1);
     int said = 0;
     ASSERT_TRUE(migrate(*open(), known, [&](std::int64_t) -> base::Status {
@@ -201,6 +216,7 @@ TEST_F(CodeMigrations, UndoABatchThatFailsAndKeepThoseBefore) {
     };
     const Step broken[] = {kFill, {2, "double", breaks}};
     const auto db = open();
+    ASSERT_TRUE(migrate(*db, std::span(broken).first(1)));
     const auto status = migrate(*db, broken);
     ASSERT_FALSE(status);
     EXPECT_THAT(status.error().message, HasSubstr("migration 2 (double)"));
