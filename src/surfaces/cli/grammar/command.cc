@@ -244,6 +244,31 @@ bool works_without_runtime(const Command& command) {
     return std::visit(Works{}, command);
 }
 
+namespace {
+
+using Add = void (*)(CLI::App& app, Invocation& invocation);
+
+// Commands whose options one function adds. A process that runs one of them needs no other.
+constexpr std::pair<std::string_view, Add> kAlone[] = {
+    {"run", add_run},     {"agent", add_agents},    {"daemon", add_daemon}, {"serve", add_daemon},
+    {"tui", add_tui},     {"plan", add_plans},      {"gate", add_gate},     {"mcp", add_mcp},
+    {"store", add_store}, {"config", add_settings}, {"work", add_work}};
+
+void add_commands(CLI::App& app, Invocation& invocation, std::span<const char* const> words) {
+    const std::string_view first = words.empty() ? "" : words.front();
+    for (const auto& [command, add] : kAlone)
+        if (command == first) return add(app, invocation);
+    for (const Add add :
+         {add_run, add_readers, add_agents, add_control, add_work, add_skills, add_searches,
+          add_daemon, add_tui, add_plans, add_settings, add_gate, add_store, add_mcp})
+        add(app, invocation);
+    app.add_subcommand("completion", "Print completions for bash, zsh or fish");
+    app.add_subcommand("help", "Show this help, that of a command, or the manual page (--man)");
+    free_summary(app, words);
+}
+
+}  // namespace
+
 std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
     Invocation invocation;
     CLI::App app("holon keeps agents alive: it runs model turns with tools and loses no work",
@@ -252,24 +277,8 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
     app.footer(std::string(kFooter));
     app.formatter(help_formatter());
     app.require_subcommand(1);
-    add_run(app, invocation);
-    add_readers(app, invocation);
-    add_agents(app, invocation);
-    add_control(app, invocation);
-    add_work(app, invocation);
-    add_skills(app, invocation);
-    add_searches(app, invocation);
-    add_daemon(app, invocation);
-    add_tui(app, invocation);
-    add_plans(app, invocation);
-    add_settings(app, invocation);
-    add_gate(app, invocation);
-    add_store(app, invocation);
-    add_mcp(app, invocation);
-    app.add_subcommand("completion", "Print completions for bash, zsh or fish");
-    app.add_subcommand("help", "Show this help, that of a command, or the manual page (--man)");
     const std::span words(argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0)));
-    free_summary(app, words);
+    add_commands(app, invocation, words);
     if (auto stop = about_the_program(app, words)) return std::unexpected(*stop);
     if (auto stop = unknown_command(app, words)) return std::unexpected(*stop);
     if (argc <= 1) return std::unexpected(Stop{app.help(), Exit::Usage});
