@@ -95,6 +95,41 @@ TEST_P(StoreConformance, TheStateOfAnAttemptIsKept) {
     });
 }
 
+// What a store keeps of its reads must not outlive a change.
+TEST_P(StoreConformance, ATransactionSeesWhatItChangesHoweverOftenItHasRead) {
+    const AgentId ada{"ada"};
+    write([&](Tx& tx) -> Status {
+        for (std::int64_t n = 1; n <= 3; ++n) {
+            domain::Agent agent{.agent_id = ada, .identity = {.agent_id = ada}};
+            agent.turn_index = n;
+            TRY(tx.put_agent(agent));
+            TRY(tx.put_statistics({.agent_id = ada, .total_model_rounds = n}));
+            TRY(tx.put_fault({.agent_id = ada, .crashes = n}));
+            TRY(tx.put_working_memory({.agent_id = ada, .working_memory_revision = n}));
+            for (int read = 0; read < 2; ++read) {
+                EXPECT_EQ(TRY(tx.agent(ada)), agent);
+                EXPECT_EQ(TRY(tx.statistics(ada)).total_model_rounds, n);
+                EXPECT_EQ(TRY(tx.fault(ada)).value().crashes, n);
+                EXPECT_EQ(TRY(tx.working_memory(ada)).working_memory_revision, n);
+            }
+        }
+        EXPECT_FALSE(TRY(tx.open_attempt_of(ada)));
+        auto one = attempt("r1");
+        TRY(tx.open_attempt(one));
+        EXPECT_EQ(TRY(tx.open_attempt_of(ada)), one);
+        one.state = domain::Closed{};
+        TRY(tx.put_attempt(one));
+        EXPECT_FALSE(TRY(tx.open_attempt_of(ada)));
+        TRY(tx.erase_fault(ada));
+        EXPECT_FALSE(TRY(tx.fault(ada)));
+        TRY(tx.erase_agent(ada));
+        EXPECT_FALSE(TRY(tx.agent(ada)));
+        EXPECT_EQ(TRY(tx.statistics(ada)).total_model_rounds, 0);
+        EXPECT_EQ(TRY(tx.working_memory(ada)).working_memory_revision, 0);
+        return {};
+    });
+}
+
 TEST_P(StoreConformance, AFrameIsKeptBesideItsAttempt) {
     write([](Tx& tx) -> Status {
         TRY(tx.open_attempt(attempt("r1")));

@@ -67,8 +67,10 @@ TEST_P(StoreConformance, AMessageGoesWithAllThatItsTurnsStored) {
         return put_turn(tx, "m2", 1);
     });
     write([](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.erasures({"ada"})), 0);
         const auto erased = TRY(tx.erase_message({"m1"}, 100));
         EXPECT_TRUE(erased.is_gone);
+        EXPECT_GT(TRY(tx.erasures({"ada"})), 0) << "entries of its transcript went";
         EXPECT_THAT(erased.calls, UnorderedElementsAre("c-m1-0", "c-m1-1"));
         EXPECT_THAT(erased.artifacts, UnorderedElementsAre("a-m1-0.log", "a-m1-1.log"));
         return {};
@@ -84,6 +86,8 @@ TEST_P(StoreConformance, AMessageGoesWithAllThatItsTurnsStored) {
         EXPECT_TRUE(TRY(tx.attempt({"r-m2"})));
         EXPECT_EQ(TRY(tx.transcript_of({"m2"})).size(), 1u);
         EXPECT_EQ(TRY(tx.stream_head({"ada"}, Stream::Messages)), 2);
+        EXPECT_GT(TRY(tx.erasures({"ada"})), 0);
+        EXPECT_EQ(TRY(tx.erasures({"bob"})), 0);
         EXPECT_THAT(TRY(tx.artifacts_of({"m2"})), ElementsAre("a-m2-0.log"));
         return {};
     });

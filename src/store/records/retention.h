@@ -91,6 +91,8 @@ public:
     virtual Result<std::vector<TableRows>> row_counts() = 0;
     // The last number given out; 0 when there was none.
     virtual Result<std::int64_t> stream_head(const AgentId& agent, Stream stream) = 0;
+    // How often entries of the agent's transcript were removed, by either of the two below.
+    virtual Result<std::int64_t> erasures(const AgentId& agent) = 0;
     // Rows after `after_seq`, oldest first: waits and timers that are over, all of the others.
     virtual Result<std::vector<AgedRow>> oldest_rows(const AgentId& agent, Stream stream,
                                                      std::int64_t after_seq,

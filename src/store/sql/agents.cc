@@ -66,7 +66,9 @@ Status SqlTx::settle() {
 }
 
 Result<std::optional<domain::Agent>> SqlTx::agent(const AgentId& id) {
-    return record<domain::Agent>("SELECT record FROM agents WHERE agent_id = $1", {id});
+    return agents_.get(id, [&] {
+        return record<domain::Agent>("SELECT record FROM agents WHERE agent_id = $1", {id});
+    });
 }
 
 Result<std::vector<AgentId>> SqlTx::agents(const AgentId& after, std::int64_t limit) {
@@ -116,6 +118,7 @@ Result<store::Counts> SqlTx::counts() {
 }
 
 Status SqlTx::put_agent(const domain::Agent& agent) {
+    agents_.forget(agent.agent_id);
     const bool is_listed = agent.identity.visibility == domain::Visibility::Public &&
                            agent.identity.status == domain::IdentityStatus::Active;
     TRY(
@@ -127,12 +130,15 @@ Status SqlTx::put_agent(const domain::Agent& agent) {
 }
 
 Result<domain::AgentStatistics> SqlTx::statistics(const AgentId& agent) {
-    auto known = TRY(record<domain::AgentStatistics>(
-        "SELECT record FROM agent_statistics WHERE agent_id = $1", {agent}));
+    auto known = TRY(statistics_.get(agent, [&] {
+        return record<domain::AgentStatistics>(
+            "SELECT record FROM agent_statistics WHERE agent_id = $1", {agent});
+    }));
     return known ? std::move(*known) : domain::AgentStatistics{.agent_id = agent};
 }
 
 Status SqlTx::put_statistics(const domain::AgentStatistics& statistics) {
+    statistics_.forget(statistics.agent_id);
     TRY(
         change("INSERT INTO agent_statistics (agent_id, record) VALUES ($1, $2) "
                "ON CONFLICT (agent_id) DO UPDATE SET record = excluded.record",
@@ -141,11 +147,14 @@ Status SqlTx::put_statistics(const domain::AgentStatistics& statistics) {
 }
 
 Result<std::optional<domain::AgentFault>> SqlTx::fault(const AgentId& agent) {
-    return record<domain::AgentFault>("SELECT record FROM agent_faults WHERE agent_id = $1",
-                                      {agent});
+    return faults_.get(agent, [&] {
+        return record<domain::AgentFault>("SELECT record FROM agent_faults WHERE agent_id = $1",
+                                          {agent});
+    });
 }
 
 Status SqlTx::put_fault(const domain::AgentFault& fault) {
+    faults_.forget(fault.agent_id);
     TRY(
         change("INSERT INTO agent_faults (agent_id, is_set_aside, record) VALUES ($1, $2, $3) "
                "ON CONFLICT (agent_id) DO UPDATE SET is_set_aside = excluded.is_set_aside, "
@@ -155,6 +164,7 @@ Status SqlTx::put_fault(const domain::AgentFault& fault) {
 }
 
 Status SqlTx::erase_fault(const AgentId& agent) {
+    faults_.forget(agent);
     TRY(change("DELETE FROM agent_faults WHERE agent_id = $1", {agent}));
     return {};
 }
@@ -174,6 +184,12 @@ Status SqlTx::probe_write(base::Time now) {
 }
 
 Status SqlTx::erase_agent(const AgentId& id) {
+    agents_.forget(id);
+    statistics_.forget(id);
+    faults_.forget(id);
+    open_attempts_.forget(id);
+    active_triggers_.forget(id);
+    memories_.forget(id);
     // Rows that do not name their agent go first, while the rows that lead to them are there.
     for (const std::string_view statement : {
              "DELETE FROM bodies WHERE hash IN (SELECT hash FROM body_uses WHERE agent_id = $1)",

@@ -14,6 +14,7 @@ std::int64_t is_open(const Attempt& attempt) {
 }  // namespace
 
 Status SqlTx::open_attempt(const Attempt& attempt) {
+    open_attempts_.forget(attempt.agent_id);
     const std::int64_t added =
         TRY(change("INSERT INTO attempts (run_id, agent_id, message_id, is_open, record) "
                    "VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
@@ -28,6 +29,7 @@ Status SqlTx::open_attempt(const Attempt& attempt) {
 }
 
 Status SqlTx::put_attempt(const Attempt& attempt) {
+    open_attempts_.forget(attempt.agent_id);
     const std::int64_t changed =
         TRY(change("UPDATE attempts SET is_open = $2, record = $3 WHERE run_id = $1",
                    {attempt.run_id, is_open(attempt), TRY(encode(attempt))}));
@@ -40,8 +42,10 @@ Result<std::optional<Attempt>> SqlTx::attempt(const RunId& id) {
 }
 
 Result<std::optional<Attempt>> SqlTx::open_attempt_of(const AgentId& agent) {
-    return record<Attempt>("SELECT record FROM attempts WHERE agent_id = $1 AND is_open = 1",
-                           {agent});
+    return open_attempts_.get(agent, [&] {
+        return record<Attempt>("SELECT record FROM attempts WHERE agent_id = $1 AND is_open = 1",
+                               {agent});
+    });
 }
 
 Result<std::vector<Attempt>> SqlTx::open_attempts(std::int64_t limit) {

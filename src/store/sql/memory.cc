@@ -6,13 +6,16 @@ using domain::ContextEpisode;
 using domain::WorkingMemory;
 
 Result<WorkingMemory> SqlTx::working_memory(const AgentId& agent) {
-    auto memory = TRY(
-        record<WorkingMemory>("SELECT record FROM working_memory WHERE agent_id = $1", {agent}));
+    auto memory = TRY(memories_.get(agent, [&] {
+        return record<WorkingMemory>("SELECT record FROM working_memory WHERE agent_id = $1",
+                                     {agent});
+    }));
     if (!memory) return WorkingMemory{.agent_id = agent};
     return *std::move(memory);
 }
 
 Status SqlTx::put_working_memory(const WorkingMemory& memory) {
+    memories_.forget(memory.agent_id);
     TRY(
         change("INSERT INTO working_memory (agent_id, record) VALUES ($1, $2) "
                "ON CONFLICT (agent_id) DO UPDATE SET record = excluded.record",

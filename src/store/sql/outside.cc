@@ -9,6 +9,7 @@ using domain::Webhook;
 using domain::WorkspaceEntry;
 
 Status SqlTx::put_trigger(const ExternalTrigger& trigger) {
+    active_triggers_.forget(trigger.target_agent_id);
     const auto text = TRY(encode(trigger));
     const std::int64_t active = trigger.status == domain::TriggerStatus::Active ? 1 : 0;
     if (TRY(change("UPDATE external_triggers SET token_hash = $2, is_active = $3, record = $4 "
@@ -30,8 +31,10 @@ Result<std::optional<ExternalTrigger>> SqlTx::trigger_by_token(const std::string
 }
 
 Result<std::optional<ExternalTrigger>> SqlTx::active_trigger(const AgentId& agent) {
-    return record<ExternalTrigger>(
-        "SELECT record FROM external_triggers WHERE agent_id = $1 AND is_active = 1", {agent});
+    return active_triggers_.get(agent, [&] {
+        return record<ExternalTrigger>(
+            "SELECT record FROM external_triggers WHERE agent_id = $1 AND is_active = 1", {agent});
+    });
 }
 
 Result<std::vector<ExternalTrigger>> SqlTx::triggers(const AgentId& agent, std::int64_t limit) {

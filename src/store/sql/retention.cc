@@ -19,6 +19,9 @@ struct StreamSql {
     std::string_view erase;   // $1 agent, $2 after, $3 through
 };
 
+// Not a stream, but counted like one.
+constexpr std::string_view kErasures = "transcript_erasure";
+
 constexpr StreamSql kStreams[] = {
     {Stream::Messages, "message",
      "SELECT m.seq, m.id, q.updated_at, q.status NOT IN ('processed', 'interjected', 'dropped') "
@@ -149,6 +152,10 @@ Result<std::int64_t> SqlTx::stream_head(const AgentId& agent, Stream stream) {
     return head_of(agent, sql_of(stream).head);
 }
 
+Result<std::int64_t> SqlTx::erasures(const AgentId& agent) {
+    return head_of(agent, kErasures);
+}
+
 Result<std::vector<AgedRow>> SqlTx::oldest_rows(const AgentId& agent, Stream stream,
                                                 std::int64_t after_seq, std::int64_t limit) {
     const auto& sql = sql_of(stream);
@@ -181,6 +188,7 @@ Result<std::int64_t> SqlTx::erase_rows(const AgentId& agent, Stream stream, std:
                                   return {};
                               }));
         for (const auto seq : seqs) TRY(keep_bodies(agent, entry_owner(seq), {}));
+        TRY(next_seq(agent, kErasures));
     }
     return change(sql_of(stream).erase, {agent, after_seq, through_seq});
 }
@@ -235,6 +243,7 @@ Status SqlTx::erase_entries(Erasure& erasure, const MessageId& message) {
     for (const auto& [agent, seq] : entries) {
         TRY(keep_bodies(agent, entry_owner(seq), {}));
         TRY(change("DELETE FROM transcript WHERE agent_id = $1 AND seq = $2", {agent, seq}));
+        TRY(next_seq(agent, kErasures));
         --erasure.rows_left;
         ++erasure.done.rows;
     }

@@ -11,6 +11,7 @@
 #include "store/sql/bodies.h"
 #include "store/sql/codec.h"
 #include "store/sql/connection.h"
+#include "store/sql/read_once.h"
 #include "store/store.h"
 
 namespace sql {
@@ -227,6 +228,7 @@ public:
     Result<store::DatabaseSize> database_size() override;
     Result<std::vector<store::TableRows>> row_counts() override;
     Result<std::int64_t> stream_head(const domain::AgentId& agent, store::Stream stream) override;
+    Result<std::int64_t> erasures(const domain::AgentId& agent) override;
     Result<std::vector<store::AgedRow>> oldest_rows(const domain::AgentId& agent,
                                                     store::Stream stream, std::int64_t after_seq,
                                                     std::int64_t limit) override;
@@ -305,6 +307,12 @@ private:
     std::optional<base::Error> doomed_;
     // The last number given out, by agent and stream: written once, however many were.
     std::map<std::pair<std::string, std::string>, std::int64_t> heads_;
+    ReadOnce<domain::Agent> agents_;
+    ReadOnce<domain::AgentStatistics> statistics_;
+    ReadOnce<domain::AgentFault> faults_;
+    ReadOnce<domain::Attempt> open_attempts_;
+    ReadOnce<domain::ExternalTrigger> active_triggers_;
+    ReadOnce<domain::WorkingMemory> memories_;
 };
 
 }  // namespace sql
