@@ -1,17 +1,14 @@
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "provider/provider.h"
 
 namespace provider {
 namespace {
 
-void append(std::vector<ConversationTurn>& list, ConversationTurn turn) {
-    auto* last = list.empty() ? nullptr : std::get_if<UserTurn>(&list.back());
-    auto* next = std::get_if<UserTurn>(&turn);
-    if (last && next)
-        std::ranges::move(next->blocks, std::back_inserter(last->blocks));
-    else
-        list.push_back(std::move(turn));
+void join(UserTurn& turn, const UserTurn& next) {
+    turn.blocks.insert(turn.blocks.end(), next.blocks.begin(), next.blocks.end());
 }
 
 bool is_answer(const ConversationTurn& turn) {
@@ -20,22 +17,28 @@ bool is_answer(const ConversationTurn& turn) {
 
 }  // namespace
 
-std::vector<ConversationTurn> whole_conversation(const Request& request) {
+void each_turn(const Request& request, const std::function<void(const ConversationTurn&)>& visit) {
     UserTurn kept, own;
     for (const auto& block : request.frame.context_blocks)
         (block.stability == Stability::TurnScoped ? own : kept).blocks.push_back(block);
-    std::vector<ConversationTurn> list;
-    if (!kept.blocks.empty()) list.emplace_back(std::move(kept));
-    list.reserve(request.history.size() + request.conversation.size() + 2);
-    for (const auto& turn : request.history) {
-        if (&turn == request.history.data())
-            append(list, turn);
-        else
-            list.push_back(turn);
+    std::span<const ConversationTurn> history = request.history.turns();
+    if (!kept.blocks.empty() && !history.empty())
+        if (const auto* first = std::get_if<UserTurn>(&history.front())) {
+            join(kept, *first);
+            history = history.subspan(1);
+        }
+    if (!own.blocks.empty() && !history.empty()) {
+        if (const auto* last = std::get_if<UserTurn>(&history.back())) {
+            own.blocks.insert(own.blocks.begin(), last->blocks.begin(), last->blocks.end());
+            history = history.first(history.size() - 1);
+        }
+    } else if (!kept.blocks.empty()) {
+        join(kept, std::exchange(own, {}));
     }
-    if (!own.blocks.empty()) append(list, std::move(own));
-    list.insert(list.end(), request.conversation.begin(), request.conversation.end());
-    return list;
+    if (!kept.blocks.empty()) visit(std::move(kept));
+    for (const auto& turn : history) visit(turn);
+    if (!own.blocks.empty()) visit(std::move(own));
+    for (const auto& turn : request.conversation) visit(turn);
 }
 
 bool has_answers(const Request& request) {

@@ -1,7 +1,7 @@
 // The seam to model APIs: one Request in, one Outcome out. A turn asks through it and knows no
 // vendor; a transport implements it and knows no turn. conformance.h tests every promise made here.
 //
-// The types are plain values: copies are independent, and no member points anywhere. Those with a
+// The types are plain values: copies are independent, and no member is a reference. Those with a
 // description are also stored as JSON, so their member names stay readable for older homes.
 #pragma once
 
@@ -62,6 +62,34 @@ BOOST_DESCRIBE_STRUCT(ToolResultsTurn, (), (results))
 // followed by its ToolResultsTurn. Transports do not check it; a server refuses a broken pair.
 using ConversationTurn = std::variant<UserTurn, AssistantTurn, ToolResultsTurn>;
 
+// What earlier turns said. Copies share it until one is changed: it is long, and each round of a
+// turn sends it again.
+class History {
+public:
+    History() = default;
+    History(std::vector<ConversationTurn> turns)  // NOLINT(google-explicit-constructor)
+        : turns_(std::make_shared<std::vector<ConversationTurn>>(std::move(turns))) {}
+    History(std::initializer_list<ConversationTurn> turns)
+        : History(std::vector<ConversationTurn>(turns)) {}
+
+    const std::vector<ConversationTurn>& turns() const {
+        static const std::vector<ConversationTurn> none;
+        return turns_ ? *turns_ : none;
+    }
+    auto begin() const { return turns().begin(); }
+    auto end() const { return turns().end(); }
+    bool empty() const { return turns().empty(); }
+    // For changes of this copy alone.
+    std::vector<ConversationTurn>& own() {
+        if (!turns_ || turns_.use_count() > 1)
+            turns_ = std::make_shared<std::vector<ConversationTurn>>(turns());
+        return *turns_;
+    }
+
+private:
+    std::shared_ptr<std::vector<ConversationTurn>> turns_;
+};
+
 // A tool as the registry publishes it. A transport may rewrite the schema into the form that its
 // vendor takes, but never the name: calls come back under it.
 struct ToolDeclaration {
@@ -75,7 +103,7 @@ struct ToolDeclaration {
 
 // One request to a model: the frame, what was said before and since, and the tools on offer. It is
 // complete: a transport needs no earlier request to answer it, and may use one only to send fewer
-// bytes. whole_conversation() has the order in which its parts are sent.
+// bytes. each_turn() has the order in which its parts are sent.
 struct Request {
     // Stable across a restart: the same request made again has the same id.
     std::string request_id;
@@ -83,7 +111,7 @@ struct Request {
     PromptFrame frame;
     // What earlier turns said: between the context blocks of the frame that outlive the turn and
     // those that belong to it.
-    std::vector<ConversationTurn> history{};
+    History history{};
     std::vector<ConversationTurn> conversation;  // Of this turn, behind all context blocks.
     std::vector<ToolDeclaration> tools;
     std::int64_t max_output_tokens{8192};  // A bound for the reply; not every API takes one.
@@ -95,10 +123,10 @@ struct Request {
     std::map<std::string, std::shared_ptr<const std::string>> images{};
 };
 
-// The context blocks that outlive the turn, as one UserTurn; the history; the context blocks of the
-// turn; the conversation. Two UserTurns that meet where these parts join are one, so that the bytes
-// of an earlier turn's request begin the request of a later turn.
-std::vector<ConversationTurn> whole_conversation(const Request& request);
+// Visits the context blocks that outlive the turn, as one UserTurn; the history; the context blocks
+// of the turn; the conversation. Two UserTurns that meet where these parts join are one, so that
+// the bytes of an earlier turn's request begin the request of a later turn.
+void each_turn(const Request& request, const std::function<void(const ConversationTurn&)>& visit);
 
 // Has the model answered before, in this turn or an earlier one?
 bool has_answers(const Request& request);

@@ -31,8 +31,9 @@ protected:
     // All that a request says to the model behind the system text, in its order.
     std::vector<std::string> said(std::size_t request) const {
         std::vector<std::string> list;
-        for (const auto& turn : provider::whole_conversation(model_->requests.at(request)))
+        provider::each_turn(model_->requests.at(request), [&](const auto& turn) {
             list.push_back(base::json_text(base::to_json(turn)));
+        });
         return list;
     }
     std::string all(std::size_t request) const {

@@ -546,8 +546,8 @@ protected:
     // All that the model was sent last.
     std::string sent() const {
         std::string text;
-        for (const auto& turn : provider::whole_conversation(obedient_.last))
-            text += context::shown(turn) + "\n";
+        provider::each_turn(obedient_.last,
+                            [&](const auto& turn) { text += context::shown(turn) + "\n"; });
         return text;
     }
     bool with_summary() const { return GetParam().name == "summary"; }

@@ -275,7 +275,8 @@ std::shared_ptr<provider::Exchange> SimModel::ask(
     provider::Request request, provider::Progress progress,
     std::move_only_function<void(provider::Outcome)> done) {
     ++world_.requests;
-    const auto said = provider::whole_conversation(request);
+    std::vector<provider::ConversationTurn> said;
+    provider::each_turn(request, [&](const auto& turn) { said.push_back(turn); });
     if (auto fault = pairing_fault(said); !fault.empty())
         world_.pairing_faults.push_back(request.request_id + ": " + fault);
     std::string prompt = base::json_text(base::to_json(request.frame));

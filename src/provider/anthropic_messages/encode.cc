@@ -156,14 +156,14 @@ void append(json::array& messages, const std::vector<ConversationTurn>& turns,
                std::visit([&](const auto& held) { return encode_content(held, request); }, turn));
 }
 
-// In the order of whole_conversation(), with the marks of the context blocks.
+// In the order of each_turn(), with the marks of the context blocks.
 json::array encode_messages(FrameBlocks& blocks, const Request& request) {
     std::vector<PromptBlock> kept, own;
     for (const auto& block : request.frame.context_blocks)
         (block.stability == Stability::TurnScoped ? own : kept).push_back(block);
     json::array messages;
     append(messages, "user", blocks.encode(kept));
-    append(messages, request.history, request);
+    append(messages, request.history.turns(), request);
     append(messages, "user", blocks.encode(own));
     append(messages, request.conversation, request);
     mark_last(messages);
@@ -214,8 +214,7 @@ json::object cache_diagnostics(const json::object& body) {
 json::object context_diagnostics(const Request& request, const ContextManagement& context) {
     std::set<std::string> excluded;
     std::vector<const ToolAnswer*> results;
-    const auto conversation = whole_conversation(request);
-    for (const auto& turn : conversation) {
+    each_turn(request, [&](const ConversationTurn& turn) {
         if (const auto* said = std::get_if<AssistantTurn>(&turn)) {
             for (const auto& block : said->blocks)
                 if (const auto* call = std::get_if<domain::ToolUseBlock>(&block))
@@ -225,7 +224,7 @@ json::object context_diagnostics(const Request& request, const ContextManagement
             for (const auto& result : answered->results)
                 if (!excluded.contains(result.tool_use_id)) results.push_back(&result);
         }
-    }
+    });
     const auto kept =
         static_cast<std::size_t>(std::max<std::int64_t>(0, context.keep_recent_tool_uses));
     results.resize(results.size() - std::min(results.size(), kept));

@@ -108,8 +108,9 @@ json::object encode_request(const Request& request, bool stream,
     json::array messages;
     if (std::string system = join_blocks(request.frame.system_blocks); !system.empty())
         messages.push_back(json::object{{"role", "system"}, {"content", std::move(system)}});
-    for (const auto& turn : whole_conversation(request))
+    each_turn(request, [&](const auto& turn) {
         std::visit([&](const auto& held) { encode_turn(held, request, messages); }, turn);
+    });
 
     json::object body;
     body["model"] = request.model_ref.substr(request.model_ref.find('/') + 1);

@@ -10,6 +10,12 @@ namespace {
 constexpr std::size_t kEventIdBytesMax = 1024;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
+// Where the first line ends. One search for either byte would look at each byte on its own.
+std::size_t end_of_line(std::string_view text) {
+    const std::size_t newline = std::min(text.find('\n'), text.size());
+    return std::min(text.substr(0, newline).find('\r'), newline);
+}
+
 }  // namespace
 
 void SseReader::add(std::string_view chunk, const Handler& on_event) {
@@ -18,13 +24,18 @@ void SseReader::add(std::string_view chunk, const Handler& on_event) {
             chunk.remove_prefix(1);
             continue;
         }
-        const std::size_t end = std::min(chunk.find_first_of("\r\n"), chunk.size());
-        line_ += chunk.substr(0, end);
-        chunk.remove_prefix(end);
-        if (chunk.empty()) return;
+        const std::string_view line = chunk.substr(0, end_of_line(chunk));
+        chunk.remove_prefix(line.size());
+        if (chunk.empty()) {
+            line_ += line;
+            return;
+        }
         after_cr_ = chunk.front() == '\r';
         chunk.remove_prefix(1);
-        take_line(std::exchange(line_, {}), on_event);
+        if (line_.empty())
+            take_line(line, on_event);
+        else
+            take_line(std::exchange(line_, {}).append(line), on_event);
     }
 }
 
@@ -57,7 +68,10 @@ void SseReader::take_line(std::string_view line, const Handler& on_event) {
 void SseReader::end_event(const Handler& on_event) {
     if (!id_.empty()) last_id_ = id_;
     if (!std::exchange(has_data_, false)) return;
-    on_event(std::exchange(data_, {}));
+    std::string data = std::exchange(data_, {});
+    on_event(data);
+    if (data_.empty()) std::swap(data_, data);  // Its room is used again.
+    data_.clear();
 }
 
 }  // namespace provider

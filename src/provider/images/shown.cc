@@ -20,15 +20,21 @@ struct Sum {
     }
 };
 
+// The answers with images among `turns`, behind those in `list`.
+template <class Turns, class Answer>
+void add_answers(Turns& turns, std::vector<Answer*>& list) {
+    for (auto& turn : turns)
+        if (auto* results = std::get_if<ToolResultsTurn>(&turn))
+            for (auto& answer : results->results)
+                if (answer.media && !answer.media->empty()) list.push_back(&answer);
+}
+
 }  // namespace
 
-std::vector<ToolAnswer*> answers_with_media(Request& request) {
-    std::vector<ToolAnswer*> list;
-    for (auto* turns : {&request.history, &request.conversation})
-        for (auto& turn : *turns)
-            if (auto* results = std::get_if<ToolResultsTurn>(&turn))
-                for (auto& answer : results->results)
-                    if (answer.media && !answer.media->empty()) list.push_back(&answer);
+std::vector<const ToolAnswer*> answers_with_media(const Request& request) {
+    std::vector<const ToolAnswer*> list;
+    add_answers(request.history.turns(), list);
+    add_answers(request.conversation, list);
     return list;
 }
 
@@ -42,7 +48,11 @@ void bound_media(Request& request) {
         while (first < at && sum.is_above(2)) sum.add(*answers[first++], -1);
         if (sum.is_above(1)) sum.add(*answers[first++], -1);  // One answer alone is too much.
     }
-    for (std::size_t at = 0; at < first; ++at) answers[at]->media.reset();
+    if (first == 0) return;
+    std::vector<ToolAnswer*> own;
+    add_answers(request.history.own(), own);
+    add_answers(request.conversation, own);
+    for (std::size_t at = 0; at < first; ++at) own[at]->media.reset();
 }
 
 std::vector<ShownImage> shown_images(const Request& request, const ToolAnswer& answer) {

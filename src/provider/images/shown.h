@@ -19,7 +19,7 @@ inline constexpr std::int64_t kRequestImageBytesMax = 8'000'000;
 void bound_media(Request& request);
 
 // The answers of the conversation with images, oldest first.
-std::vector<ToolAnswer*> answers_with_media(Request& request);
+std::vector<const ToolAnswer*> answers_with_media(const Request& request);
 
 // An image of an answer as a codec writes it. Valid as long as the request.
 struct ShownImage {

@@ -144,8 +144,9 @@ base::Result<json::array> encode_tools(const std::vector<ToolDeclaration>& tools
 
 json::array encode_input(const Request& request, PatchForm form) {
     Items items(request, form);
-    for (const auto& turn : whole_conversation(request))
+    each_turn(request, [&](const auto& turn) {
         std::visit([&](const auto& held) { items.add(held); }, turn);
+    });
     return items.take();
 }
 
