@@ -245,7 +245,11 @@ public:
         build_telemetry();
         mark_memory();
         keeper_.emplace(retention_parts(config_, *store_, clock_), loop_);
-        rest_.emplace(*store_, loop_, feed_);
+        const auto release = [&store = *store_, recent = recent_] {
+            store.release_memory();
+            recent->forget_all();
+        };
+        rest_.emplace(release, loop_, feed_);
         // A process that died may have left secrets half written.
         if (tools != Tools::Unused) result_gate_->settle_in_background();
     }
@@ -562,7 +566,8 @@ private:
                 .brief_channels = {.command = !config_.notify.command.empty(),
                                    .webhook = !config_.notify.webhook.empty()},
                 .user_home = config_.user_home,
-                .summarises = config_.compaction_summary};
+                .summarises = config_.compaction_summary,
+                .recent = recent_};
     }
 
     identity::ModelFacts model_facts() const {
@@ -659,6 +664,7 @@ private:
     const Lineage lineage_{config_};  // So do they read this.
     LatePlans late_plans_;            // Commits of plan runs that are queued in the store call it.
     std::unique_ptr<store::Store> store_;  // Finishes its queue when it is destroyed.
+    std::shared_ptr<context::RecentPasts> recent_ = std::make_shared<context::RecentPasts>();
     base::SystemProcessRunner processes_{loop_};
     std::optional<builtin::Shell> shell_;
     std::optional<sandbox::Boundary> boundary_;  // What MCP servers run behind.

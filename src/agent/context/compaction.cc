@@ -33,6 +33,12 @@ std::size_t exact_from(const std::vector<Piece>& pieces, std::int64_t exact_roun
     return 0;
 }
 
+std::vector<Piece> copies_of(const Pieces& pieces) {
+    std::vector<Piece> list;
+    for (const auto& piece : pieces) list.push_back(*piece);
+    return list;
+}
+
 // Where the border may be: before a message or a round, so that a call stays with its result.
 bool is_border(const Piece& piece) {
     return piece.kind == TranscriptKind::AssistantRound ||
@@ -45,7 +51,7 @@ public:
         : input_(input),
           calls_(calls_of(input.executions)),
           files_{last_changes(input.executions), input.files_now},
-          pieces_(input.past.pieces),
+          pieces_(copies_of(input.past.pieces)),
           exact_(exact_from(pieces_, input.exact_rounds)) {
         if (input.past.compaction) out_ = *input.past.compaction;
         out_.epoch = input.past.compaction ? input.past.compaction->epoch + 1 : 1;

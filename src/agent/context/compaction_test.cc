@@ -64,12 +64,13 @@ public:
 
 private:
     Piece& add(TranscriptKind kind) {
-        past.pieces.push_back({.seq = ++past.head,
-                               .kind = kind,
-                               .message_id = message_,
-                               .run_id = {"run"},
-                               .round = round_});
-        return past.pieces.back();
+        const auto piece = std::make_shared<Piece>(Piece{.seq = ++past.head,
+                                                         .kind = kind,
+                                                         .message_id = message_,
+                                                         .run_id = {"run"},
+                                                         .round = round_});
+        past.pieces.push_back(piece);
+        return *piece;
     }
     domain::MessageId message_;
     std::int64_t round_{0};
@@ -201,9 +202,12 @@ TEST(Compaction, TheNextCompactionSaysAnewWhatHoldsOfTheFiles) {
     story.past.compaction = first;
     for (const auto& receipt : first.receipts)
         for (auto& piece : story.past.pieces)
-            if (piece.seq == receipt.seq)
-                std::get<provider::ToolResultsTurn>(*piece.turn).results[0].content =
+            if (piece->seq == receipt.seq) {
+                auto changed = std::make_shared<Piece>(*piece);
+                std::get<provider::ToolResultsTurn>(*changed->turn).results[0].content =
                     receipt.contents[0];
+                piece = changed;
+            }
     const auto second = compacted("h2");
     ASSERT_EQ(second.receipts.size(), 4U);
     EXPECT_EQ(second.receipts[0].contents[0],
@@ -235,12 +239,13 @@ TEST(Compaction, OldImagesBecomeReceiptsAndCountInTheEstimate) {
     story.receive("m", "go");
     const auto show = [&](std::int64_t side) {
         story.call("look", "see", ok("saw", {{"artifacts", {{{"path", "/h/a.png"}}}}}), 40);
-        auto& piece = story.past.pieces.back();
-        const auto before = piece.tokens;
-        std::get<provider::ToolResultsTurn>(*piece.turn).results[0].media = {
+        auto piece = std::make_shared<Piece>(*story.past.pieces.back());
+        const auto before = piece->tokens;
+        std::get<provider::ToolResultsTurn>(*piece->turn).results[0].media = {
             {"image/png", "a.png", "digest", 10, side, side}};
-        piece.tokens = tokens_of(*piece.turn);
-        return piece.tokens - before;
+        piece->tokens = tokens_of(*piece->turn);
+        story.past.pieces.back() = piece;
+        return piece->tokens - before;
     };
     EXPECT_EQ(show(300), 300 * 300 / kPixelsPerToken);
     EXPECT_EQ(show(8'000), kImageTokensMax);
@@ -349,7 +354,7 @@ TEST(Compaction, TheBorderNeverPartsACallFromItsResult) {
         }
         const auto made = story.compact(target);
         if (made.covers_through == 0) continue;
-        const auto& first = story.past.pieces.at(static_cast<std::size_t>(made.covers_through));
+        const auto& first = *story.past.pieces.at(static_cast<std::size_t>(made.covers_through));
         EXPECT_TRUE(first.kind == TranscriptKind::AssistantRound || first.message) << target;
         EXPECT_LE(made.covers_through, story.past.head - 8) << "four exact rounds, " << target;
     }
@@ -364,7 +369,7 @@ TEST(Compaction, TheNextOneTakesTheDigestOver) {
     story.past.compaction = first;
     story.past.after_seq = first.covers_through;
     std::erase_if(story.past.pieces,
-                  [&](const Piece& piece) { return piece.seq <= first.covers_through; });
+                  [&](const auto& piece) { return piece->seq <= first.covers_through; });
     for (int i = 0; i < 30; ++i) story.call("go", fmt::format("late {}", i), ok("exit 0"), 800);
     const auto second = story.compact(2'400);
     EXPECT_EQ(second.epoch, 2);
@@ -409,7 +414,7 @@ TEST(Compaction, WhatATurnForUntrustedInputSaidIsShownToThatTurnOnly) {
     story.past.compaction = made;
     story.past.after_seq = made.covers_through;
     std::erase_if(story.past.pieces,
-                  [&](const Piece& piece) { return piece.seq <= made.covers_through; });
+                  [&](const auto& piece) { return piece->seq <= made.covers_through; });
     story.receive("m2", "my own task");
     for (int i = 0; i < 30; ++i) story.call("go", "make", ok("exit 0"), 800);
     const auto next = story.compact(2'400);

@@ -73,7 +73,7 @@ protected:
         EXPECT_TRUE(status) << status.error().message;
         return loaded;
     }
-    static std::string text_of(const std::vector<provider::ConversationTurn>& turns) {
+    static std::string text_of(const auto& turns) {
         std::string text;
         for (const auto& turn : turns) text += shown(turn) + "\n";
         return text;
@@ -129,7 +129,7 @@ TEST_F(ConversationTest, ACallWithoutItsResultIsLeftOut) {
            json::object{{"failure_artifact", json::object{{"kind", "server_error"}}}});
     receive("m2", "second");
     const auto history = conversation_for(past(), {"m2"}).history;
-    ASSERT_EQ(history.size(), 1U) << "what is said to the model in a row is one message";
+    ASSERT_EQ(history.turns().size(), 1U) << "what is said to the model in a row is one message";
     EXPECT_THAT(text_of(history), AllOf(HasSubstr("asked: first"), HasSubstr("(server_error)"),
                                         Not(HasSubstr("lost"))));
 }
@@ -150,8 +150,8 @@ TEST_F(ConversationTest, LoadsTheNewestWholeTurnsThatFit) {
     const auto some = past({.tokens_max = 1'100});
     EXPECT_TRUE(some.is_cut);
     ASSERT_FALSE(some.pieces.empty());
-    EXPECT_TRUE(some.pieces.front().message);
-    EXPECT_EQ(some.after_seq, some.pieces.front().seq - 1);
+    EXPECT_TRUE(some.pieces.front()->message);
+    EXPECT_EQ(some.after_seq, some.pieces.front()->seq - 1);
     EXPECT_LT(some.pieces.size(), 22U);
     // An open turn loads from where it began, however much has been added.
     EXPECT_EQ(past({.after_seq = some.after_seq, .tokens_max = 1'000'000}).pieces.size(),

@@ -26,6 +26,7 @@ struct State {
     std::shared_ptr<const Redactor> suspects;  // Built at first use.
     std::atomic<bool> has_credentials{false};
     std::atomic<bool> wants_suspects{false};
+    std::atomic<std::uint64_t> version{1};
 };
 
 // Never destroyed, so that a thread that outlives main can still log.
@@ -121,13 +122,16 @@ void know(const std::vector<std::string>& credentials) {
     State& now = state();
     const std::scoped_lock lock(now.mutex);
     for (const auto& credential : credentials)
-        if (!protects_nothing(credential) && now.credentials.insert(credential).second)
+        if (!protects_nothing(credential) && now.credentials.insert(credential).second) {
             now.known = nullptr;
+            ++now.version;
+        }
     now.has_credentials = !now.credentials.empty();
 }
 
 void set_suspects(Suspects suspects) {
-    state().wants_suspects = suspects == Suspects::Redact;
+    const bool wanted = suspects == Suspects::Redact;
+    if (state().wants_suspects.exchange(wanted) != wanted) ++state().version;
 }
 
 void know_nothing() {
@@ -137,10 +141,15 @@ void know_nothing() {
     now.known = nullptr;
     now.has_credentials = false;
     now.wants_suspects = false;
+    ++now.version;
 }
 
 bool is_guarding() {
     return state().has_credentials || state().wants_suspects;
+}
+
+std::uint64_t version() {
+    return state().version;
 }
 
 std::string without_credentials(std::string text) {

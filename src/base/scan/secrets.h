@@ -32,6 +32,8 @@ void know_nothing();
 
 // Is anything looked for at all?
 bool is_guarding();
+// Another number whenever something else is looked for than before.
+std::uint64_t version();
 
 // Without known credentials and, where set, without what looks like a secret.
 std::string without_secrets(std::string text);

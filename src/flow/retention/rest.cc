@@ -4,8 +4,8 @@
 
 namespace retention {
 
-Rest::Rest(store::Store& store, base::Loop& loop, events::Feed& feed)
-    : store_(store),
+Rest::Rest(std::function<void()> release, base::Loop& loop, events::Feed& feed)
+    : release_(std::move(release)),
       loop_(loop),
       subscription_(feed.subscribe([this](const events::Committed&) { note(); })) {
     note();  // What a start needs is not needed later.
@@ -31,8 +31,8 @@ void Rest::look(std::uint64_t seen) {
     struct Released {};
     base::run_in_background<Released>(
         loop_, lifetime_,
-        [&store = store_]() -> base::Result<Released> {
-            store.release_memory();
+        [release = release_]() -> base::Result<Released> {
+            release();
             malloc_trim(0);
             return Released{};
         },

@@ -3,12 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "base/os/lifetime.h"
 #include "base/os/loop.h"
 #include "record/events/events.h"
-#include "store/store.h"
 
 namespace retention {
 
@@ -18,7 +18,8 @@ inline constexpr std::chrono::seconds kRestAfter{5};
 // The references are the caller's and outlive this. On the loop.
 class Rest {
 public:
-    Rest(store::Store& store, base::Loop& loop, events::Feed& feed);
+    // `release` drops what can be had again; it is called on another thread.
+    Rest(std::function<void()> release, base::Loop& loop, events::Feed& feed);
     ~Rest();
     Rest(const Rest&) = delete;
     Rest& operator=(const Rest&) = delete;
@@ -30,7 +31,7 @@ private:
     void note();
     void look(std::uint64_t seen);
 
-    store::Store& store_;
+    std::function<void()> release_;
     base::Loop& loop_;
     std::shared_ptr<void> subscription_;
     std::uint64_t commits_{0};  // Seen so far.

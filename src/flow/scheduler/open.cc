@@ -63,20 +63,21 @@ domain::TranscriptEntry incoming(events::Log& log, const domain::Message& messag
 }
 
 // Begins the record of the attempt: the message with the prompt of its turn or, where an earlier
-// attempt has recorded it, a note that the turn is resumed.
-base::Status begin_record(events::Log& log, const domain::Message& message,
-                          const domain::RunId& run, const context::Frame& frame,
-                          context::Past& past) {
+// attempt has recorded it, a note that the turn is resumed. Returns what the turn continues.
+base::Result<context::Conversation> begin_record(events::Log& log, const domain::Message& message,
+                                                 const domain::RunId& run,
+                                                 const PlannedFrame& planned) {
     const auto transcript = TRY(log.tx().transcript_of(message.id));
     if (transcript.empty()) {
         auto entry = incoming(log, message, run);
-        entry.data.as_object()["prompt"] = context::turn_prompt(frame);
-        return log.tx().append_transcript(entry);
+        entry.data.as_object()["prompt"] = context::turn_prompt(planned.prompt.frame);
+        TRY(log.tx().append_transcript(entry));
+        return planned.conversation;
     }
     const bool has_rounds = std::ranges::any_of(transcript, [](const auto& entry) {
         return entry.kind == domain::TranscriptKind::AssistantRound;
     });
-    if (!has_rounds) return {};
+    if (!has_rounds) return planned.conversation;
     domain::TranscriptEntry note{.id = log.ids().uuid(),
                                  .agent_id = message.agent_id,
                                  .run_id = run,
@@ -85,8 +86,10 @@ base::Status begin_record(events::Log& log, const domain::Message& message,
                                  .related_message_id = message.id};
     note.data = json::object{{"text", kResumeNote}, {"reason", "interrupted"}};
     TRY(log.tx().append_transcript(note));
-    past.pieces.push_back(TRY(context::piece_of(past.head + 1, note)));
-    return {};
+    auto past = planned.past;
+    past.pieces.push_back(
+        std::make_shared<const context::Piece>(TRY(context::piece_of(past.head + 1, note))));
+    return context::conversation_for(past, message.id);
 }
 
 std::int64_t chars_of(const std::vector<provider::PromptBlock>& blocks) {
@@ -230,8 +233,10 @@ base::Result<std::optional<domain::ExternalTriggerId>> capability_of(store::Tx& 
     return trigger->external_trigger_id;
 }
 
-base::Result<PlannedFrame> planned_frame(store::Tx& tx, const domain::Agent& agent,
-                                         const domain::Message& message, const OpenInput& input) {
+using Planned = std::shared_ptr<const PlannedFrame>;
+
+base::Result<Planned> planned_frame(store::Tx& tx, const domain::Agent& agent,
+                                    const domain::Message& message, const OpenInput& input) {
     const base::Time started = input.now();
     PlannedFrame planned{.message_id = message.id,
                          .workspace = agent.active_workspace_entry.value(),
@@ -240,14 +245,15 @@ base::Result<PlannedFrame> planned_frame(store::Tx& tx, const domain::Agent& age
                          .work_version = TRY(tx.work_version(agent.agent_id)),
                          .past = TRY(past_for(tx, agent.agent_id, message.id, input))};
     planned.memory_revision = TRY(tx.working_memory(agent.agent_id)).working_memory_revision;
-    planned.prompt = TRY(plan_frame(tx, agent, message, input, planned.past));
+    planned.conversation = context::conversation_for(planned.past, message.id);
+    planned.prompt = TRY(plan_frame(tx, agent, message, input, planned.conversation));
     planned.build_ms = base::millis_between(started, input.now());
-    return planned;
+    return std::make_shared<const PlannedFrame>(std::move(planned));
 }
 
 // The prompt that was planned before, if it still holds; else it is planned now.
-base::Result<PlannedFrame> frame_for(store::Tx& tx, const domain::Agent& agent,
-                                     const domain::Message& message, const OpenInput& input) {
+base::Result<Planned> frame_for(store::Tx& tx, const domain::Agent& agent,
+                                const domain::Message& message, const OpenInput& input) {
     const auto& ahead = input.planned;
     if (ahead && ahead->message_id == message.id && input.workspace_notice.empty() &&
         ahead->workspace == agent.active_workspace_entry &&
@@ -256,7 +262,7 @@ base::Result<PlannedFrame> frame_for(store::Tx& tx, const domain::Agent& agent,
         ahead->work_version == TRY(tx.work_version(agent.agent_id)) &&
         ahead->memory_revision == TRY(tx.working_memory(agent.agent_id)).working_memory_revision &&
         ahead->past.head == TRY(tx.stream_head(agent.agent_id, store::Stream::Transcript)))
-        return *ahead;
+        return ahead;
     return planned_frame(tx, agent, message, input);
 }
 
@@ -268,13 +274,14 @@ base::Result<context::Past> past_for(store::Tx& tx, const domain::AgentId& agent
         tx, agent,
         {.message = message,
          .tokens_max =
-             input.limits ? input.limits->prompt_budget * kPastBudgets : context::kPastTokensMax});
+             input.limits ? input.limits->prompt_budget * kPastBudgets : context::kPastTokensMax},
+        input.recent.get());
 }
 
 base::Result<context::PlannedPrompt> plan_frame(store::Tx& tx, const domain::Agent& agent,
                                                 const domain::Message& message,
-                                                const OpenInput& input, const context::Past& past) {
-    const auto said = context::conversation_for(past, message.id);
+                                                const OpenInput& input,
+                                                const context::Conversation& said) {
     context::FrameInput facts{
         .agent = agent,
         .workspace = agent.active_workspace_entry.value(),
@@ -295,13 +302,14 @@ base::Result<context::PlannedPrompt> plan_frame(store::Tx& tx, const domain::Age
     return context::plan_prompt(facts);
 }
 
-base::Result<std::optional<PlannedFrame>> plan_ahead(store::Tx& tx, domain::Agent agent,
-                                                     const OpenInput& input) {
+base::Result<Planned> plan_ahead(store::Tx& tx, domain::Agent agent, const OpenInput& input) {
     const auto next = TRY(tx.next_message(agent.agent_id));
-    if (!next || input.vanished) return std::nullopt;
+    if (!next || input.vanished) return nullptr;
     agent.execution = input.execution;
     if (!agent.active_workspace_entry) agent.active_workspace_entry = input.home_workspace;
-    return TRY(planned_frame(tx, agent, next->message, input));
+    auto planned = TRY(planned_frame(tx, agent, next->message, input));
+    if (input.recent) input.recent->keep(agent.agent_id, planned->past);
+    return planned;
 }
 
 base::Result<bool> note_failure(events::Log& log, const domain::AgentId& agent_id,
@@ -408,25 +416,24 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
                       .opened_at = log.now()};
     if (taken.wall_ms_max)
         opened.attempt.deadline = log.now() + std::chrono::milliseconds(*taken.wall_ms_max);
-    auto planned = TRY(frame_for(log.tx(), agent, message, here));
-    const auto& frame = planned.prompt.frame;
-    TRY(begin_record(log, message, opened.attempt.run_id, frame, planned.past));
-    auto conversation = context::conversation_for(planned.past, message.id);
-    opened.attempt.history_after = planned.past.after_seq;
+    const auto planned = TRY(frame_for(log.tx(), agent, message, here));
+    const auto& frame = planned->prompt.frame;
+    auto conversation = TRY(begin_record(log, message, opened.attempt.run_id, *planned));
+    opened.attempt.history_after = planned->past.after_seq;
     opened.attempt.context_tokens = context::tokens_of(frame.system_blocks) +
                                     context::tokens_of(frame.context_blocks) +
                                     context::tokens_of(here.tools) + conversation.tokens;
     std::vector<turn::Effect> effects{turn::AskModel{1}};
     const bool is_large = turn::is_compaction_due(opened.attempt, 1, input.limits);
-    if (planned.past.is_cut || (is_large && conversation.tokens > 0)) {
+    if (planned->past.is_cut || (is_large && conversation.tokens > 0)) {
         opened.attempt.state = domain::Compacting{.round = 1};
         effects = {turn::Compact{1}};
     }
-    TRY(note_prompted(log.tx(), agent_id, planned.prompt.decisions));
+    TRY(note_prompted(log.tx(), agent_id, planned->prompt.decisions));
     TRY(log.tx().open_attempt(opened.attempt));
     TRY(queue::resolve_waits(log, message, opened.attempt.run_id));
     TRY(log.tx().put_frame(opened.attempt.run_id, base::json_text(base::to_json(frame))));
-    TRY(record_opening(log, opened, planned.prompt, planned.build_ms));
+    TRY(record_opening(log, opened, planned->prompt, planned->build_ms));
     if (claimed->entry.tries == 0)
         TRY(briefs::publish(log, agent, opened.statistics, briefs::ack(agent, message)));
     TRY(log.tx().put_agent(opened.agent));

@@ -4,12 +4,14 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
 
 #include "agent/context/conversation.h"
 #include "agent/context/frame.h"
+#include "agent/context/past/recent.h"
 #include "flow/scheduler/decide.h"
 #include "flow/turn/decide/decide.h"
 #include "record/events/events.h"
@@ -45,7 +47,8 @@ struct PlannedFrame {
     std::optional<domain::WorkItemId> work_item{};  // Its focus.
     std::int64_t work_version{0};                   // See store::WorkRecords.
     std::int64_t memory_revision{0};                // Of its working memory.
-    context::Past past;                             // The conversation so far.
+    context::Past past;                             // What was said so far.
+    context::Conversation conversation;             // That the turn continues.
     context::PlannedPrompt prompt;
     std::int64_t build_ms{0};
 };
@@ -69,7 +72,9 @@ struct OpenInput {
     std::function<base::Time()> now;  // To say how long planning the prompt took; any thread.
     // Planning a prompt may take long and must not hold up the writer. It is planned again inside
     // the transaction when something has changed since.
-    std::optional<PlannedFrame> planned{};
+    std::shared_ptr<const PlannedFrame> planned{};
+    // Where the conversation is found that an earlier turn has loaded; none: it is loaded whole.
+    std::shared_ptr<context::RecentPasts> recent{};
     // The digest of the token of a capability, by its id; see context/capability.h.
     std::function<std::string(const domain::ExternalTriggerId&)> token_hash_of;
 };
@@ -81,12 +86,13 @@ base::Result<context::Past> past_for(store::Tx& tx, const domain::AgentId& agent
 // The prompt that `message` would be answered with, were it the next.
 base::Result<context::PlannedPrompt> plan_frame(store::Tx& tx, const domain::Agent& agent,
                                                 const domain::Message& message,
-                                                const OpenInput& input, const context::Past& past);
+                                                const OpenInput& input,
+                                                const context::Conversation& said);
 
 // The prompt of the agent's next message, planned on a snapshot; nothing when none is queued or its
 // workspace is gone.
-base::Result<std::optional<PlannedFrame>> plan_ahead(store::Tx& tx, domain::Agent agent,
-                                                     const OpenInput& input);
+base::Result<std::shared_ptr<const PlannedFrame>> plan_ahead(store::Tx& tx, domain::Agent agent,
+                                                             const OpenInput& input);
 
 // Opening the next turn failed with `error`, by a fault of the message: counts it, and sets the
 // message aside, with a brief, when it has failed kOpenFailuresMax times. False when no message

@@ -209,7 +209,7 @@ void Scheduler::tick(const domain::AgentId& agent) {
          &registry = parts_.dispatcher.registry(), home_of = parts_.home_of,
          execution_of = parts_.execution_of, user_home = parts_.user_home, session = parts_.session,
          limits_of = parts_.context_limits_of, options = options_, claims = claims_,
-         is_held = holds_.contains(agent)]() -> base::Result<Prepared> {
+         recent = parts_.recent, is_held = holds_.contains(agent)]() -> base::Result<Prepared> {
             const base::CrashMark mark(agent.value);
             Prepared found;
             TRY(store.read([&](store::Tx& tx) -> base::Status {
@@ -241,6 +241,7 @@ void Scheduler::tick(const domain::AgentId& agent) {
             input.model_ref = options.model_ref;
             input.limits = limits_of(found.agent.model_override.value_or(options.model_ref));
             input.token_hash_of = options.token_hash_of;
+            input.recent = recent;
             input.now = [&clock] { return clock.now(); };
             const auto home = home_of(agent);
             if (found.agent.booting) {

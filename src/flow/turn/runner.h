@@ -13,6 +13,7 @@
 #include "agent/context/capability.h"
 #include "agent/context/conversation.h"
 #include "agent/context/frame.h"
+#include "agent/context/past/recent.h"
 #include "base/os/loop.h"
 #include "config/sections/retention.h"
 #include "exec/tools/dispatcher.h"
@@ -58,6 +59,8 @@ struct Parts {
     std::filesystem::path user_home{};
     // Does a compaction that covers a part of the conversation ask the model for a summary?
     bool summarises{false};
+    // What turns have loaded of conversations; retention::Rest makes it forget them.
+    std::shared_ptr<context::RecentPasts> recent = std::make_shared<context::RecentPasts>();
     // When this runtime started: a skill that an earlier one activated is a restored one.
     std::string session{};
 };

@@ -85,7 +85,7 @@ base::Result<std::vector<domain::ToolExecution>> executions_of(store::Tx& tx,
                                                                const context::Past& past) {
     std::set<domain::RunId> runs;
     for (const auto& piece : past.pieces)
-        if (piece.kind == domain::TranscriptKind::ToolResults) runs.insert(piece.run_id);
+        if (piece->kind == domain::TranscriptKind::ToolResults) runs.insert(piece->run_id);
     std::vector<domain::ToolExecution> list;
     for (const auto& run : runs)
         std::ranges::move(TRY(tx.tool_executions(run, std::nullopt)), std::back_inserter(list));

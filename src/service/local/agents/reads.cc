@@ -340,8 +340,8 @@ base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
         input.limits = parts_.turn.context_limits_of(
             known.model_override.value_or(parts_.models.runtime_default_model));
         past = TRY(scheduler::past_for(tx, id, message.id, input));
-        prompt = TRY(scheduler::plan_frame(tx, known, message, input, past));
         said = context::conversation_for(past, message.id);
+        prompt = TRY(scheduler::plan_frame(tx, known, message, input, said));
         return {};
     }));
     auto& frame = prompt.frame;
@@ -355,8 +355,7 @@ base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
     dump += "\n";
     provider::Request request{.frame = frame, .history = std::move(said.history)};
     for (const auto& block : frame.system_blocks) dump += block.text + "\n\n";
-    for (const auto& turn : provider::whole_conversation(request))
-        dump += context::shown(turn) + "\n\n";
+    provider::each_turn(request, [&](const auto& turn) { dump += context::shown(turn) + "\n\n"; });
     return dump + context::plan_lines(prompt.decisions, past, said.tokens) + "\n";
 }
 
