@@ -31,8 +31,14 @@ bool is_in_place(const base::Fd& fd, const std::filesystem::path& file) {
 
 base::Result<base::Fd> open_lock(const std::filesystem::path& home) {
     const auto file = lock_file(home);
-    TRY(base::make_folders(file.parent_path(), 0700));
-    base::Fd fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    const auto opened = [&] {
+        return base::Fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    };
+    base::Fd fd = opened();
+    if (!fd && errno == ENOENT) {
+        TRY(base::make_folders(file.parent_path(), 0700));
+        fd = opened();
+    }
     if (!fd) return base::fail_errno("open " + file.string());
     return fd;
 }
@@ -54,6 +60,7 @@ std::string written_pid(const base::Fd& fd) {
 // Only for messages and signals; the lock itself is the kernel's.
 void write_pid(const base::Fd& fd) {
     const std::string text = fmt::format("{} {}\n", getpid(), base::start_time_of(getpid()));
+    if (written_holder(fd) == base::trim(text)) return;
     if (ftruncate(fd.get(), 0) == 0) base::write_all(fd.get(), text);
 }
 
@@ -61,8 +68,9 @@ void write_pid(const base::Fd& fd) {
 template <class Number>
 std::optional<Number> whole_number(std::string_view text) {
     Number number{};
-    const char* end = text.data() + text.size();
-    const auto [stop, failed] = std::from_chars(text.data(), end, number);
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    const auto [stop, failed] = std::from_chars(begin, end, number);
     if (failed != std::errc{} || stop != end) return std::nullopt;
     return number;
 }
