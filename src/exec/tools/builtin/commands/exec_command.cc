@@ -270,6 +270,8 @@ private:
 
     void complete(const Finish& then, std::unique_ptr<CommandOutput> output) {
         using Output = std::unique_ptr<CommandOutput>;
+        const bool may_be_denied = output->confined || !output->network_log.empty();
+        if (!may_be_denied) return finish(then, std::move(output));
         shell_.offload<Output>(
             [output = std::move(output)]() mutable -> std::expected<Output, domain::ToolError> {
                 read_denials(*output);
