@@ -379,16 +379,7 @@ private:
         const bool chunked = parser_->get().version() >= 11;
         parser_.reset();
         buffer_ = beast::flat_buffer();  // Thousands of idle streams keep no room for requests.
-        std::string head = status_line(http::status::ok);
-        add_field(head, "Content-Type", "text/event-stream");
-        add_field(head, "Cache-Control", "no-cache");
-        add_field(head, "Date", http_date());
-        add_field(head, "Connection", "close");
-        if (chunked) add_field(head, "Transfer-Encoding", "chunked");
-        head += "\r\n";
-        const std::vector<net::const_buffer> parts{net::buffer(head)};
-        lowest().expires_after(limits_.write);
-        if (co_await wire_.write(parts)) co_return;
+        if (!co_await write_stream_head(chunked)) co_return;
         ++core_.metrics.streams_open;
         auto frames = subscribe(wanted);
         net::co_spawn(lowest().get_executor(), notice_leaving(),
@@ -404,6 +395,19 @@ private:
             wake_.expires_at(std::chrono::steady_clock::time_point::max());
             co_await wake_.async_wait(kResult);
         }
+    }
+
+    net::awaitable<bool> write_stream_head(bool chunked) {
+        std::string head = status_line(http::status::ok);
+        add_field(head, "Content-Type", "text/event-stream");
+        add_field(head, "Cache-Control", "no-cache");
+        add_field(head, "Date", http_date());
+        add_field(head, "Connection", "close");
+        if (chunked) add_field(head, "Transfer-Encoding", "chunked");
+        head += "\r\n";
+        const std::vector<net::const_buffer> parts{net::buffer(head)};
+        lowest().expires_after(limits_.write);
+        co_return !co_await wire_.write(parts);
     }
 
     std::unique_ptr<FrameStream> subscribe(const Response& wanted) {
@@ -455,7 +459,7 @@ private:
     // A client of a stream sends nothing more; further bytes are discarded here, and its end of
     // file ends the stream.
     net::awaitable<void> notice_leaving() {
-        std::array<char, 512> ignored;
+        std::array<char, 64> ignored;
         for (std::size_t total = 0; total < kLingerBytesMax;) {
             lowest().expires_never();
             const auto [error, bytes] = co_await wire_.read_some(net::buffer(ignored));
