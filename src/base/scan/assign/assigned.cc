@@ -281,6 +281,21 @@ void visit_parts(std::string_view name, std::string_view value, std::string_view
     }
 }
 
+// Everybody sees the picture of a state, with its token: badge.svg?token=…
+bool is_in_badge(std::string_view text, std::size_t name_begin) {
+    constexpr std::size_t kAddressMax = 200;
+    if (name_begin == 0 || !(text[name_begin - 1] == '?' || text[name_begin - 1] == '&'))
+        return false;
+    std::size_t from = name_begin;
+    while (from > 0 && name_begin - from < kAddressMax && !is_white(text[from - 1]) &&
+           !is_quote(text[from - 1]) && text[from - 1] != '(')
+        --from;
+    const auto address = text.substr(from, name_begin - from);
+    for (const std::string_view part : {".svg?", "shields.io/", "/badge"})
+        if (address.find(part) != address.npos) return true;
+    return false;
+}
+
 }  // namespace
 
 void visit_assigned(std::string_view text, std::size_t keyword_end, const VisitAssigned& visit) {
@@ -297,8 +312,7 @@ void visit_assigned(std::string_view text, std::size_t keyword_end, const VisitA
             },
             kClosersMax) > 0;
     if (cursor.peek() == '/' || cursor.at_end()) return;
-    // Everybody sees the picture of a state, with its token: badge.svg?token=…
-    if (begin > 0 && text.substr(0, begin - 1).ends_with(".svg")) return;
+    if (is_in_badge(text, begin)) return;
     if (begin > 0 && text[begin - 1] == '<') skip_attributes(cursor);
     // "Pass FLAGS=…", "pass `fast_mode`": the verb, not the name of a password.
     const bool is_verb = (name == "pass" || name == "Pass") && is_tab_or_blank(cursor.peek()) &&
@@ -307,6 +321,8 @@ void visit_assigned(std::string_view text, std::size_t keyword_end, const VisitA
     Link link = take_link(cursor, name.starts_with('-'), has_closers);
     if (link == Link::Spoken && is_setter(prior)) link = Link::Flag;
     if (link == Link::None) return;
+    // "<admin token> …" is a blank to fill in.
+    if (link == Link::Element && !has_closers && !prior.empty()) return;
     if (link == Link::Flag && name.ends_with('.')) return;  // It ends a sentence.
     // Files, and not what is in them: --key release.key image, passwd 'x'.
     if ((link == Link::Spoken || link == Link::Listed) && name.find('.') != name.npos) return;
@@ -377,6 +393,17 @@ bool is_fingerprint(std::string_view value) {
     return value.size() + 1 >= 3 * kPairsMin && value.size() % 3 == 2;
 }
 
+// A path to a file with an ending: ca/rsa-2048/end.key
+bool is_file(std::string_view value) {
+    constexpr std::size_t kEndingMax = 5;
+    const auto dot = value.rfind('.');
+    const auto slash = value.rfind('/');
+    if (dot == value.npos || slash == value.npos || slash > dot) return false;
+    const auto ending = value.substr(dot + 1);
+    return ending.size() >= 2 && ending.size() <= kEndingMax &&
+           std::ranges::all_of(ending, is_ascii_lower);
+}
+
 }  // namespace
 
 bool is_reference(std::string_view value) {
@@ -400,13 +427,15 @@ bool is_reference(std::string_view value) {
     if (value.starts_with("{{") || value.starts_with("${") || value.starts_with("#{")) {
         const auto end = value.find('}');
         const auto inside = value.substr(2, end == value.npos ? end : end - 2);
-        if (value.substr(end == value.npos ? 0 : end).starts_with("}}") || first != '{')
+        if (value.substr(end == value.npos ? 0 : end).starts_with("}}") || value.ends_with("}}") ||
+            first != '{')
             return true;
         return inside.empty();
     }
     if (first == '<' || first == '%' || first == '@' || first == '~' || value.starts_with("./"))
         return true;
     if (first == '/' && word_share(value) > 0.2) return true;
+    if (is_file(value)) return true;
     if (value.find("://") != value.npos) return true;
     for (const std::string_view kind : {"sha1", "sha256", "sha384", "sha512", "SHA256", "md5"})
         if (value.starts_with(kind) && value.size() > kind.size() &&
@@ -440,6 +469,16 @@ bool has_digest(std::string_view value) {
     return false;
 }
 
+// Behind a name that says little, such as "key": no digest, no id, and few words in it.
+bool is_random_enough_alone(std::string_view value) {
+    if (has_digest(value) || is_uuid(value) || entropy(value) < 3.5) return false;
+    const double share = word_share(value);
+    if (character_classes(value) >= 3) return looks_random(value, 20) && share <= 0.25;
+    constexpr std::ptrdiff_t kFiguresMin = 3;
+    return !is_hex(value) && std::ranges::count_if(value, is_ascii_digit) >= kFiguresMin &&
+           looks_random(value, 24) && share <= 0.15;
+}
+
 }  // namespace
 
 bool is_assigned_secret(const Assigned& assigned) {
@@ -465,8 +504,7 @@ bool is_assigned_secret(const Assigned& assigned) {
         case NameKind::Other:
             return false;
         case NameKind::Weak:
-            return !has_digest(value) && !is_uuid(value) && character_classes(value) >= 3 &&
-                   looks_random(value, 20) && word_share(value) <= 0.25 && entropy(value) >= 3.5;
+            return is_random_enough_alone(value);
         case NameKind::Secret: {
             if (looks_random(value, 16)) return true;
             const bool is_chosen =

@@ -57,7 +57,8 @@ constexpr auto kAbout = std::to_array<std::string_view>(
      "source",    "table",      "schema",      "helper",   "command",  "cmd",     "env",
      "variable",  "var",        "exists",      "issuer",   "bucket",   "offset",  "position",
      "budget",    "window",     "rate",        "price",    "cost",     "symbol",  "contract",
-     "address",   "balance",    "ring",        "chain",    "code",     "codes",   "length"});
+     "address",   "balance",    "chain",       "code",     "codes",    "hash",    "script",
+     "scripts"});
 
 // In front of "key" they say that everybody may know it.
 constexpr auto kOpenKeys = std::to_array<std::string_view>(
@@ -139,7 +140,9 @@ NameKind kind_of(std::string_view word, std::string_view before) {
 
 NameKind name_kind(std::string_view name, std::string_view prior) {
     const auto words = words_of(name);
-    if (std::ranges::find(words, "public") != words.end()) return NameKind::Other;
+    // What a signed address of AWS names is the id of the key.
+    for (const std::string_view open : {"public", "amz"})
+        if (std::ranges::find(words, open) != words.end()) return NameKind::Other;
     if (const auto before = words_of(prior); !before.empty() && !words.empty()) {
         const bool is_open = words[0].starts_with("key") ? is_one_of(before.back(), kOpenKeys)
                                                          : is_one_of(before.back(), kOpenTokens);
