@@ -84,6 +84,39 @@ bool is_ability(std::string_view text, std::size_t begin) {
            !re2::RE2::PartialMatch(subject, kReader);
 }
 
+std::string_view line_before(std::string_view text, std::size_t at) {
+    const auto line = text.substr(0, at).rfind('\n') + 1;
+    return text.substr(line, at - line);
+}
+
+// "- `false`: skip validation": what a value of an option means.
+bool describes_value(std::string_view text, std::size_t begin) {
+    static const re2::RE2 kValue(
+        R"re((?i)^\s{0,12}[*+\-]\s{1,3}[`"'*_]{1,3}(?:true|false|yes|no|on|off|none|null|\d{1,4})[`"'*_]{1,3}(?:\s{0,2}\([^)\n]{1,40}\))?\s{0,2}:?\s{0,2}$)re");
+    return re2::RE2::PartialMatch(piece(line_before(text, begin)), kValue);
+}
+
+// "check the "give others write access" box": the words on a control.
+bool is_named_control(std::string_view hit, std::string_view after) {
+    static const re2::RE2 kControl(
+        R"re((?i)^[^"'\n]{0,60}["'”]\s{1,3}(?:check ?box|box|option|button|switch|toggle)\b)re");
+    return !hit.empty() && (hit[0] == '"' || hit[0] == '\'') &&
+           re2::RE2::PartialMatch(piece(after), kControl);
+}
+
+// "If you add translations, please send them to the list": what its writer gives of his own will.
+bool is_contribution(std::string_view text, std::size_t begin) {
+    constexpr std::size_t kBeforeBytes = 160;
+    static const re2::RE2 kOffer(
+        R"re((?i)\b(?:if you|when you|should you|in case you)\s[^.!?]{0,80}\b(?:translations?|patch(?:es)?|bugs?|fix(?:es)?|comments?|suggestions?|corrections?|improvements?|additions?|ideas?|typos?|questions?|feedback|problems?|requests?|changes?)\b[^.!?]{0,40}$)re");
+    static const re2::RE2 kOwned(
+        R"re((?i)\b(?:secrets?|credentials?|keys?|tokens?|passwords?|environment|history|files?|data|conversation|prompt)\b)re");
+    const auto from = begin > kBeforeBytes ? begin - kBeforeBytes : 0;
+    const auto before = text.substr(from, begin - from);
+    return re2::RE2::PartialMatch(piece(before), kOffer) &&
+           !re2::RE2::PartialMatch(piece(before), kOwned);
+}
+
 // Only mild statements: no entry of any log tells its reader to ignore instructions.
 bool may_be_entry(const scan::Finding& finding) {
     return finding.family == "policy" || finding.rule == "persist" ||
@@ -100,6 +133,12 @@ bool is_head(std::string_view head) {
         R"re(^\s{0,12}(?:[*+\-•]\s|\([^)\n]{1,80}\): )?[^\n]{0,160}[.;]\s{1,2}$)re");
     return re2::RE2::PartialMatch(piece(head), kHead) ||
            re2::RE2::PartialMatch(piece(head), kSentence);
+}
+
+// "- [Remove the loader and its checks][123]": the whole entry is a link to its change.
+bool is_linked(std::string_view entry) {
+    static const re2::RE2 kLinked(R"re(^\s{0,4}[*\-]\s\[[^\]\n]{4,300}\]\[#?\d{2,7}\]\s*$)re");
+    return re2::RE2::PartialMatch(piece(entry), kLinked);
 }
 
 // Written for somebody who reads it now.
@@ -134,18 +173,27 @@ bool is_ordinary(std::string_view text, const scan::Finding& finding) {
         return true;
     // "check whether it is a copy and do not delete it"
     if (rule == "download-and-run" && after.starts_with(" not ")) return true;
+    // "Run this code in the playground": a link to a page that runs it.
+    static const re2::RE2 kPlayground(
+        R"re((?i)^\s{1,3}(?:in|on)\s{1,3}(?:(?:the|a|your|its)\s{1,3})?(?:\w{1,12}\s{1,3})?playground\b)re");
     if (rule == "run-the-following" || rule == "please-run")
-        return is_build_command(after) && !speaks_to_agent(text, finding);
+        return (is_build_command(after) || re2::RE2::PartialMatch(piece(after), kPlayground)) &&
+               !speaks_to_agent(text, finding);
     if (rule == "you-must-act") return is_requirement(hit, after);
     static const re2::RE2 kComplaint(R"re((?i)^\s{1,2}(?:error|warning|failure|message:))re");
     // "If you are reading this, you were probably asked": the sentence goes on about its reader.
+    // "If you read this page on a phone": where the reader is.
     static const re2::RE2 kAboutReader(
-        R"re((?i)^,?\s{1,3}you(?:'re|'ve)?(?:\s{1,3}(?:are|were|have))?\s{1,3}(?:probably|likely|perhaps)\b)re");
+        R"re((?i)^,?\s{1,3}(?:you(?:'re|'ve)?(?:\s{1,3}(?:are|were|have))?\s{1,3}(?:probably|likely|perhaps)|(?:directory|folder|file|readme|page|section|document|manual)\s{1,3}(?:on|in|at|from|via|outside)\s)\b)re");
     if (rule == "when-you-read")
         return re2::RE2::PartialMatch(piece(after), kComplaint) ||
                re2::RE2::PartialMatch(piece(after), kAboutReader);
-    static const re2::RE2 kLicence(R"re((?i)^\s{1,2}(?:licensed\s|licen[cs]e\b))re");
+    // "You are allowed to pass in `null`": of a function.
+    static const re2::RE2 kLicence(
+        R"re((?i)^\s{1,2}(?:licensed\s|licen[cs]e\b|pass(?:\s{1,2}in)?\s{1,2}`[\w.]{1,30}`))re");
     if (rule == "you-are-allowed") return re2::RE2::PartialMatch(piece(after), kLicence);
+    if (rule == "grant-access") return is_named_control(hit, after);
+    if (rule == "exfiltrate") return is_contribution(text, begin);
     // Of the same project.
     static const re2::RE2 kDocument(
         R"re(^\s{1,3}(?:in|of|from)\s{1,3}(?:the\s{1,3})?(?:[`"'\[]{0,2}(?:INSTALL|README|SECURITY|CONTRIBUTING|HACKING|BUILDING)\b|(?:next |previous |above )?(?:section|manual|documentation)\b))re");
@@ -153,12 +201,17 @@ bool is_ordinary(std::string_view text, const scan::Finding& finding) {
     // "skip if SELinux is off": of a test.
     static const re2::RE2 kCondition(
         R"re((?i)\b(?:skip|disable|remove)\s{1,3}(?:if|when|unless|per)\b)re");
-    if (rule == "disable-control") return re2::RE2::PartialMatch(piece(hit), kCondition);
+    if (rule == "disable-control")
+        return re2::RE2::PartialMatch(piece(hit), kCondition) || describes_value(text, begin);
     // "Act as if the file were missing": of an option.
     static const re2::RE2 kAsIf(R"re((?i)act\s{1,3}as\s{1,3}(?:if|though)$)re");
     static const re2::RE2 kReader(
         R"re((?i)\b(?:you|your|i|we|operator|agent|checks?|tests?|approv\w*|allow\w*|permi\w*|polic\w*|restrict\w*|safe|trusted)\b)re");
-    return rule == "role-change" && re2::RE2::PartialMatch(piece(hit), kAsIf) &&
+    // "Act as a `gzip -d` drop-in": of a list of features.
+    static const re2::RE2 kDropIn(R"re((?i)^\s{1,3}(?:`[^`\n]{1,40}`\s{1,3})?drop-?in\b)re");
+    return rule == "role-change" &&
+           (re2::RE2::PartialMatch(piece(hit), kAsIf) ||
+            re2::RE2::PartialMatch(piece(after), kDropIn)) &&
            !re2::RE2::PartialMatch(piece(to_sentence_end(after)), kReader);
 }
 
@@ -189,9 +242,10 @@ bool History::reports(const scan::Finding& finding) {
     const auto end = static_cast<std::size_t>(finding.end);
     while (begin < end && !is_letter(text_[begin])) ++begin;
     const auto line = text_.substr(0, begin).rfind('\n') + 1;
-    if (begin - line > kHeadBytesMax || !is_head(text_.substr(line, begin - line))) return false;
     const auto stop = std::min(text_.find('\n', end), end + kEntryBytesMax);
     const auto entry = text_.substr(line, stop - line);
+    if (begin - line > kHeadBytesMax) return false;
+    if (!is_head(text_.substr(line, begin - line)) && !is_linked(entry)) return false;
     return !is_addressed(entry) && is_near_mark(begin);
 }
 

@@ -30,7 +30,7 @@ bool matches(std::string_view text, const re2::RE2& expression) {
 // Headings, code, links and the heads of packages and logs: what tools print has none of them.
 bool has_form_of_manual(std::string_view text, std::size_t at) {
     static const re2::RE2 kMark(
-        R"re((?m)(^#{1,6} \S|^ {0,3}(?:```|~~~)|^[=~^"*\-]{4,}\s*$|^\.\. \S|::\s*$|\]\(|^\s{0,8}[$%] \S|^ {4,8}\S[^\n]*$|^\s*<(?:h[1-6]|li|p|pre)\b|^(?:Metadata-Version|Home-page|Project-URL): |^\d{4}-\d\d-\d\d  \S|^\d{1,2}\. \S|^[*\-] \[|^\s*</?[A-Za-z][^>\n]*>\s*$|`[^`\n]{2,80}`))re");
+        R"re((?m)(^#{1,6} \S|^ {0,3}(?:```|~~~)|^[=~^"*\-]{4,}\s*$|^\.\. \S|::\s*$|\]\(|^\s{0,8}[$%] \S|^ {4,8}\S[^\n]*$|^\s*<(?:h[1-6]|li|p|pre)\b|^(?:Metadata-Version|Home-page|Project-URL): |^\d{4}-\d\d-\d\d  \S|^\d{1,2}\. \S|^[*\-] \[|^\s*</?[A-Za-z][^>\n]*>\s*$|^\.(?:TH|SH|SS|PP?|TP|IP)\b|`[^`\n]{2,80}`))re");
     const std::size_t begin = at > kFormReach ? at - kFormReach : 0;
     re2::StringPiece rest = piece(text.substr(begin, at - begin + kFormReach)), mark;
     for (int found = 0; re2::RE2::FindAndConsume(&rest, kMark, &mark);)
@@ -41,7 +41,8 @@ bool has_form_of_manual(std::string_view text, std::size_t at) {
 bool ends_sentence(std::string_view text, std::size_t at) {
     const char c = text[at];
     const char next = at + 1 < text.size() ? text[at + 1] : '\n';
-    if (c == '\n') return next == '\n' || next == '\r' || next == '#';
+    // A line of a man page begins with a request: .P
+    if (c == '\n') return next == '\n' || next == '\r' || next == '#' || next == '.';
     return (c == '.' || c == '!' || c == '?') && (next == ' ' || next == '\n' || next == '\r');
 }
 
@@ -65,13 +66,18 @@ std::string_view sentence_of(std::string_view text, const scan::Finding& finding
 bool is_for_an_agent(std::string_view sentence) {
     static const re2::RE2 kAgent(
         R"re((?i)\b(?:agents?|assistants?|ai|llms?|language models?|the model|chatbots?|claude|gpt|copilot|gemini|prompt|operators?|reply|answer|summari[sz]\w+|this (?:session|conversation|result|output)|long-term memory|silently|secretly|quietly|immediately|right away|at once|urgent\w*|do(?: not|n't) (?:tell|mention|ask|show|report)|without (?:asking|review|confirm\w*|telling|permission)|skip the \w+|as (?:root|the administrator|an administrator)|(?:your|all|the user's) credentials|private keys|(?:shell|command|bash) history|environment variables|log ?in|sign in|your (?:instructions|guidelines|rules|task|goal|permissions|tools?|memory|policy)|report back|before (?:you )?(?:answer|read|do|proceed|continu)\w*|you (?:must|should) now|attached|attachment|payload|second stage|exactly)\b|[\w.\-]@[\w\-]+\.)re");
-    return matches(sentence, kAgent);
+    // An installer has questions, too.
+    static const re2::RE2 kQuestions(R"re((?i)\banswer\s+(?:the|its|all|a few)\s+questions?\b)re");
+    std::string rest(sentence);
+    re2::RE2::GlobalReplace(&rest, kQuestions, "");
+    return matches(rest, kAgent);
 }
 
 // A program from elsewhere, secrets, or a command that destroys.
 bool is_dangerous(std::string_view shown) {
+    // A host without a domain is one of the reader's own: curl backend:8000/ip
     static const re2::RE2 kHarmless(
-        R"re((?i)https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])\b|\bsudo\s+(?:apt|apt-get|dnf|yum|pacman|zypper|snap|brew|systemctl|service|make|ninja|docker)\b)re");
+        R"re((?i)\bcurl\s+(?:-{1,2}[\w\-]+\s+){0,3}(?:https?://)?[a-z0-9\-]+:\d{2,5}(?:/[\w./?=&\-]*)?(?:\s|$)|https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])\b|\bsudo\s+(?:apt|apt-get|dnf|yum|pacman|zypper|snap|brew|systemctl|service|make|ninja|docker)\b)re");
     static const re2::RE2 kDanger(
         R"re((?i)https?://|ftp://|\|\s*(?:sudo\s+)?(?:\w*sh|python[\d.]*|perl|ruby|node|php|iex)\b|\b(?:curl|wget|base64|eval|nc|ncat|scp|printenv|mkfs\S*|crontab|iwr|irm|iex|invoke-\w+)\b|\bsudo\b|\brm\s+-\w*\s+["']?(?:/|~|\$HOME|\*|\.\.)|\bdd\s+if=|\bchmod\s+(?:-R|0?777|[ugoa]*\+x)|/dev/(?:tcp|udp)/|\.(?:ssh|aws|env|netrc|npmrc)\b|id_(?:rsa|ed25519)|authorized_keys|/etc/(?:passwd|shadow|sudoers)|/credentials\b|_history\b|\benv\s*\||/tmp/|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b)re");
     std::string rest(shown);
