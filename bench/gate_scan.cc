@@ -159,7 +159,10 @@ void grade(const gate::Validator& validator, const std::string& name, const std:
 }
 
 bool is_download(const domain::GateReason& reason) {
-    return reason.rule == "install-from-url" || reason.rule == "pipe-to-shell";
+    constexpr std::string_view kDownloads[] = {
+        "install-from-url",   "pipe-to-shell",     "apply-from-url",   "clone-and-build",
+        "download-and-chmod", "download-then-run", "shell-of-download"};
+    return std::ranges::find(kDownloads, reason.rule) != std::end(kDownloads);
 }
 
 // The share of the files below `folder`, all of them honest, that would be accepted. Those that

@@ -232,11 +232,23 @@ private:
     bool counts(const scan::Finding& finding) {
         if (finding.family == "secret") return true;
         if (reading_.scope == Scope::Secrets || hits_.size() >= kHitsMax ||
-            is_in_command(finding.begin))
+            is_in_command(finding.begin) || is_local_address(finding))
             return false;
         const bool may_be_reported = finding.family == "instruction" || finding.family == "policy";
         return !may_be_reported || !(is_reported(text_, finding.begin, finding.end) ||
                                      is_ordinary(text_, finding) || history_.reports(finding));
+    }
+
+    // "npx tunnel http://localhost:3000": what is applied is the reader's own.
+    bool is_local_address(const scan::Finding& finding) const {
+        if (finding.rule != "apply-from-url") return false;
+        const auto address = text_.substr(finding.end);
+        return std::ranges::any_of(
+            std::to_array<std::string_view>({"localhost", "127.0.0.1", "0.0.0.0", "[::1]"}),
+            [&](std::string_view host) {
+                return address.starts_with(host) && address.size() > host.size() &&
+                       std::string_view(":/ \n").contains(address[host.size()]);
+            });
     }
 
     scan::Part part() const {

@@ -267,7 +267,10 @@ std::string_view word_before(std::string_view text, std::size_t at) {
 
 void visit_parts(std::string_view name, std::string_view value, std::string_view prior,
                  const VisitAssigned& visit) {
-    if (visit({name, value, Syntax::Quoted, prior})) return;
+    constexpr std::ptrdiff_t kBlanksInSecret = 2;  // More make a sentence.
+    if (std::ranges::count(value, ' ') <= kBlanksInSecret &&
+        visit({name, value, Syntax::Quoted, prior}))
+        return;
     std::size_t parts = 0;
     for (std::size_t at = 0; at < value.size() && parts < kPartsMax; ++parts) {
         const std::size_t end = std::min(value.find_first_of(" \t", at), value.size());
@@ -281,8 +284,8 @@ void visit_parts(std::string_view name, std::string_view value, std::string_view
     }
 }
 
-// Everybody sees the picture of a state, with its token: badge.svg?token=…
-bool is_in_badge(std::string_view text, std::size_t name_begin) {
+// Everybody sees a picture with its token, of a state or on a page: badge.svg?token=…
+bool is_in_picture(std::string_view text, std::size_t name_begin) {
     constexpr std::size_t kAddressMax = 200;
     if (name_begin == 0 || !(text[name_begin - 1] == '?' || text[name_begin - 1] == '&'))
         return false;
@@ -291,7 +294,7 @@ bool is_in_badge(std::string_view text, std::size_t name_begin) {
            !is_quote(text[from - 1]) && text[from - 1] != '(')
         --from;
     const auto address = text.substr(from, name_begin - from);
-    for (const std::string_view part : {".svg?", "shields.io/", "/badge"})
+    for (const std::string_view part : {".svg?", "shields.io/", "/badge", "?alt=media&"})
         if (address.find(part) != address.npos) return true;
     return false;
 }
@@ -312,7 +315,7 @@ void visit_assigned(std::string_view text, std::size_t keyword_end, const VisitA
             },
             kClosersMax) > 0;
     if (cursor.peek() == '/' || cursor.at_end()) return;
-    if (is_in_badge(text, begin)) return;
+    if (is_in_picture(text, begin)) return;
     if (begin > 0 && text[begin - 1] == '<') skip_attributes(cursor);
     // "Pass FLAGS=…", "pass `fast_mode`": the verb, not the name of a password.
     const bool is_verb = (name == "pass" || name == "Pass") && is_tab_or_blank(cursor.peek()) &&
@@ -393,6 +396,22 @@ bool is_fingerprint(std::string_view value) {
     return value.size() + 1 >= 3 * kPairsMin && value.size() % 3 == 2;
 }
 
+// isKeyOfThing: words without a figure, each with a capital and small letters behind it.
+bool is_camel_case(std::string_view value) {
+    std::size_t humps = 0, small = 0;
+    for (const char c : value) {
+        if (!is_ascii_letter(c)) return false;
+        if (is_ascii_lower(c)) {
+            ++small;
+            continue;
+        }
+        if (small == 1 || (small == 0 && humps > 0)) return false;
+        ++humps;
+        small = 0;
+    }
+    return humps >= 2 && small >= 2;
+}
+
 // A path to a file with an ending: ca/rsa-2048/end.key
 bool is_file(std::string_view value) {
     constexpr std::size_t kEndingMax = 5;
@@ -435,7 +454,7 @@ bool is_reference(std::string_view value) {
     if (first == '<' || first == '%' || first == '@' || first == '~' || value.starts_with("./"))
         return true;
     if (first == '/' && word_share(value) > 0.2) return true;
-    if (is_file(value)) return true;
+    if (is_file(value) || is_camel_case(value)) return true;
     if (value.find("://") != value.npos) return true;
     for (const std::string_view kind : {"sha1", "sha256", "sha384", "sha512", "SHA256", "md5"})
         if (value.starts_with(kind) && value.size() > kind.size() &&

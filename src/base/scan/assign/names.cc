@@ -58,7 +58,7 @@ constexpr auto kAbout = std::to_array<std::string_view>(
      "variable",  "var",        "exists",      "issuer",   "bucket",   "offset",  "position",
      "budget",    "window",     "rate",        "price",    "cost",     "symbol",  "contract",
      "address",   "balance",    "chain",       "code",     "codes",    "hash",    "script",
-     "scripts"});
+     "scripts",   "hex",        "equal"});
 
 // In front of "key" they say that everybody may know it.
 constexpr auto kOpenKeys = std::to_array<std::string_view>(

@@ -161,11 +161,12 @@ bool is_placeholder(std::string_view value) {
         "example",  "placeholder", "changeme",    "change_me",   "change-me", "your_",
         "your-",    "yourtoken",   "xxxxx",       "redacted",    "dummy",     "insert_",
         "replace_", "0000000000",  "process.env", "os.environ",  "fake",      "*****",
-        "<your",    "yourkey",     "my_secret",   "secret_here", "-here"};
+        "<your",    "yourkey",     "my_secret",   "secret_here", "-here",     "..."};
     for (const auto part : kParts)
         if (lower.find(part) != lower.npos) return true;
     constexpr std::string_view kWhole[] = {"password", "passw0rd", "password1", "password123",
-                                           "secret",   "hunter2",  "required",  "undefined"};
+                                           "secret",   "hunter2",  "required",  "undefined",
+                                           "p@ssword", "p@ssw0rd", "p@ssword1"};
     return std::ranges::find(kWhole, lower) != std::end(kWhole);
 }
 

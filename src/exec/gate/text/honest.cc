@@ -171,15 +171,25 @@ bool is_ordinary(std::string_view text, const scan::Finding& finding) {
                                                   "fetch-url",         "download-and-run"};
     if (std::ranges::find(kSteps, rule) != std::end(kSteps) && is_manual_step(text, finding))
         return true;
-    // "check whether it is a copy and do not delete it"
-    if (rule == "download-and-run" && after.starts_with(" not ")) return true;
+    // "check whether it is a copy and do not delete it"; "`fetch()` of a browser, and does"
+    static const re2::RE2 kCall(R"re(^\W{0,3}\w{1,20}\(\))re");
+    if (rule == "download-and-run" &&
+        (after.starts_with(" not ") || re2::RE2::PartialMatch(piece(hit), kCall)))
+        return true;
     // "Run this code in the playground": a link to a page that runs it.
     static const re2::RE2 kPlayground(
         R"re((?i)^\s{1,3}(?:in|on)\s{1,3}(?:(?:the|a|your|its)\s{1,3})?(?:\w{1,12}\s{1,3})?playground\b)re");
+    static const re2::RE2 kAsUsual(R"re((?i)\bas (?:usual|before|always)\W{0,2}$)re");
+    if (rule == "please-run" && re2::RE2::PartialMatch(piece(to_sentence_end(after)), kAsUsual) &&
+        !speaks_to_agent(text, finding))
+        return true;
     if (rule == "run-the-following" || rule == "please-run")
         return (is_build_command(after) || re2::RE2::PartialMatch(piece(after), kPlayground)) &&
                !speaks_to_agent(text, finding);
     if (rule == "you-must-act") return is_requirement(hit, after);
+    // "content": "Hello, Model": nothing but the greeting.
+    if (rule == "to-the-agent")
+        return begin > 0 && text[begin - 1] == '"' && after.starts_with('"');
     static const re2::RE2 kComplaint(R"re((?i)^\s{1,2}(?:error|warning|failure|message:))re");
     // "If you are reading this, you were probably asked": the sentence goes on about its reader.
     // "If you read this page on a phone": where the reader is.
@@ -218,7 +228,7 @@ bool is_ordinary(std::string_view text, const scan::Finding& finding) {
 bool History::is_near_mark(std::size_t at) {
     if (!marks_) {
         static const re2::RE2 kMark(
-            R"re((?m)(^\S{1,80} \([^)\n]{1,60}\) [\w \-]{1,60}; urgency=|^ -- [^\n]{1,80} <[^\n>]{1,80}>  |^\d{4}-\d\d-\d\d\s{1,4}[^\n<]{2,60}<[^>\n]{1,80}>|\b(?:[Cc]loses|[Ff]ixes):? #\d|^commit [0-9a-f]{7,40}$|^[0-9a-f]{40}$|^(?:Author|Signed-off-by|Reviewed-by|Change-Id): |^[\s*|/\\\-]{0,12}(?:\\?\[[`\[]{0,3})?[0-9a-f]{7,40}[`\]]{0,2}[ (:]|/(?:commit|pull|merge_requests)/[0-9a-f]{1,40}\b|^(?:#{1,3} )?\[?(?:[Vv]ersion |[Rr]elease |v)?\d{1,4}\.\d{1,4}(?:\.\d{1,4}){0,2}\]?(?: ?[(\-–:]|$)|^(?:#{1,3} )?(?:Overview of )?[Cc]hanges (?:in|from|for|since|between) |^\d{4}-\d\d-\d\d\s\S|^==+ \[?v?\d|^\d{1,2} \w{3,9} \d{4}: |#\d{2,6}[,)\]]|\[GH-\d|^Release v?\d|^\s{0,4}<h\d>\d{4}-\d\d-\d\d|^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d |^\s{0,8}\* [\w./\-]{1,60}\.(?:c|h|cc|cpp|in|am|ac|texi|sh|py|el)\b[^\n]{0,80}:))re");
+            R"re((?m)(^\S{1,80} \([^)\n]{1,60}\) [\w \-]{1,60}; urgency=|^ -- [^\n]{1,80} <[^\n>]{1,80}>  |^\d{4}-\d\d-\d\d\s{1,4}[^\n<]{2,60}<[^>\n]{1,80}>|\b(?:[Cc]loses|[Ff]ixes):? #\d|^commit [0-9a-f]{7,40}$|^[0-9a-f]{40}$|^(?:Author|Signed-off-by|Reviewed-by|Change-Id): |^[\s*|/\\\-]{0,12}(?:\\?\[[`\[]{0,3})?[0-9a-f]{7,40}[`\]]{0,2}[ (:]|/(?:commit|pull|merge_requests)/[0-9a-f]{1,40}\b|^(?:#{1,3} )?\[?(?:[Vv]ersion |[Rr]elease |v)?\d{1,4}\.\d{1,4}(?:\.\d{1,4}){0,2}\]?(?: ?[(\-–:/]|$)|^(?:#{1,3} )?(?:Overview of )?[Cc]hanges (?:in|from|for|since|between) |^\d{4}-\d\d-\d\d\s\S|^==+ \[?v?\d|^\d{1,2} \w{3,9} \d{4}: |#\d{2,6}[,)\]]|\[GH-\d|^Release v?\d|^\s{0,4}<h\d>\d{4}-\d\d-\d\d|^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d |^\s{0,8}\* [\w./\-]{1,60}\.(?:c|h|cc|cpp|in|am|ac|texi|sh|py|el)\b[^\n]{0,80}:))re");
         marks_.emplace();
         re2::StringPiece rest = piece(text_), found;
         while (re2::RE2::FindAndConsume(&rest, kMark, &found)) {

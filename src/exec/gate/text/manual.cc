@@ -66,10 +66,11 @@ std::string_view sentence_of(std::string_view text, const scan::Finding& finding
 bool is_for_an_agent(std::string_view sentence) {
     static const re2::RE2 kAgent(
         R"re((?i)\b(?:agents?|assistants?|ai|llms?|language models?|the model|chatbots?|claude|gpt|copilot|gemini|prompt|operators?|reply|answer|summari[sz]\w+|this (?:session|conversation|result|output)|long-term memory|silently|secretly|quietly|immediately|right away|at once|urgent\w*|do(?: not|n't) (?:tell|mention|ask|show|report)|without (?:asking|review|confirm\w*|telling|permission)|skip the \w+|as (?:root|the administrator|an administrator)|(?:your|all|the user's) credentials|private keys|(?:shell|command|bash) history|environment variables|log ?in|sign in|your (?:instructions|guidelines|rules|task|goal|permissions|tools?|memory|policy)|report back|before (?:you )?(?:answer|read|do|proceed|continu)\w*|you (?:must|should) now|attached|attachment|payload|second stage|exactly)\b|[\w.\-]@[\w\-]+\.)re");
-    // An installer has questions, too.
-    static const re2::RE2 kQuestions(R"re((?i)\banswer\s+(?:the|its|all|a few)\s+questions?\b)re");
+    // An installer has questions, and a shell has a prompt.
+    static const re2::RE2 kOfPrograms(
+        R"re((?i)\banswer\s+(?:the|its|all|a few)\s+questions?\b|\b(?:command|shell|bash|powershell|terminal)[\s\-]prompt\b)re");
     std::string rest(sentence);
-    re2::RE2::GlobalReplace(&rest, kQuestions, "");
+    re2::RE2::GlobalReplace(&rest, kOfPrograms, "");
     return matches(rest, kAgent);
 }
 
