@@ -115,6 +115,14 @@ BOOST_DESCRIBE_STRUCT(PlanRun, (),
                        ended_at, pass, last_seq, last_hash, counts, failure, cancel_reason, carrier,
                        executor_version, tool_registry_version, planner_version, owner))
 
+// What a run was given; it never changes.
+struct PlanInputs {
+    json::object context;
+    json::object params;
+    friend bool operator==(const PlanInputs&, const PlanInputs&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PlanInputs, (), (context, params))
+
 // Kind of the errors that an approval would remove.
 inline constexpr std::string_view kWaitsForApproval = "waits_for_approval";
 

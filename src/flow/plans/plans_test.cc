@@ -109,14 +109,22 @@ TEST_F(PlansTest, AnApprovalHoldsOnlyForItsTimeAndForItsPlan) {
 }
 
 TEST_F(PlansTest, AnApprovalHoldsOnlyForTheVaultAndParametersItWasGivenFor) {
-    const std::string moved = create(plan_of({write_step("w", "b.md", "x")}));
-    ASSERT_TRUE(life.plans().approve(moved, "ada", std::chrono::hours(1)));
+    const auto create_with = [&](std::string_view text) {
+        const auto plan = plan_of({write_step("w", "b.md", "$vars.params.text")});
+        domain::PlanRequest request{.text = base::json_text(plan)};
+        request.params["text"] = text;
+        return life.plans().create(request).value().run.value().run_id;
+    };
+    const auto approved = create_with("harmless");
+    const auto other = create_with("harmful");
+    ASSERT_TRUE(life.plans().approve(approved.value, "ada", std::chrono::hours(1)));
+    // Somebody copies the approval to a run of the same plan with other parameters.
     ASSERT_TRUE(life.store().write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        auto stored = TRY(tx.plan_run({moved}));
-        stored->params["target"] = "elsewhere";
+        auto stored = TRY(tx.plan_run(other));
+        stored->approval = TRY(tx.plan_run(approved))->approval;
         return tx.put_plan_run(*stored);
     }));
-    const auto refused = life.plans().execute(moved);
+    const auto refused = life.plans().execute(other.value);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::Refused);
     EXPECT_THAT(refused.error().message, HasSubstr("parameters"));

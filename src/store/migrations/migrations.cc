@@ -22,6 +22,7 @@
 #include "store/migrations/0020_webhooks.h"
 #include "store/migrations/0021_notifications.h"
 #include "store/migrations/0024_memory.h"
+#include "store/migrations/0025_plan_inputs.h"
 
 namespace migrations {
 
@@ -47,7 +48,8 @@ constexpr Step kSteps[] = {{1, "ground", kGround},
                            {19, "bodies", kBodies},
                            {20, "webhooks", kWebhooks},
                            {21, "notifications", kNotifications},
-                           {24, "memory", kMemory}};
+                           {24, "memory", kMemory},
+                           {25, "plan_inputs", kPlanInputs}};
 
 // The two tables of the steps. A number in schema_migrations is a step that was begun, which is all
 // that a program without this step needs to refuse the database. A row in migration_progress says

@@ -416,5 +416,25 @@ TEST(PlanRevertsStep, FindsTheRunsOfAnOlderProgramByWhatTheyTakeBack) {
     EXPECT_EQ(number(*db, "SELECT COUNT(*) FROM plan_runs WHERE reverts IS NOT NULL"), 1);
 }
 
+TEST(PlanInputsStep, KeepsWhatTheRunsOfAnOlderProgramWereGiven) {
+    const auto db = database();
+    const auto step = std::ranges::find(steps(), std::string_view("plan_inputs"), &Step::name);
+    ASSERT_TRUE(migrate(*db, {steps().begin(), step}));
+    const auto add = [&](std::string_view id, std::string_view record) {
+        EXPECT_TRUE(
+            db->execute("INSERT INTO plan_runs (run_id, created_at, is_open, record) "
+                        "VALUES ($1, 1, 0, $2)",
+                        {id, record}));
+    };
+    add("given", R"({"run_id":"given","context":{"note":"a.md"},"params":{"names":["x","y"]}})");
+    add("broken", "{");
+    ASSERT_TRUE(migrate(*db, {steps().begin(), step + 1}));
+    EXPECT_EQ(number(*db,
+                     "SELECT COUNT(*) FROM plan_inputs WHERE run_id = 'given' AND record = "
+                     "'{\"context\":{\"note\":\"a.md\"},\"params\":{\"names\":[\"x\",\"y\"]}}'"),
+              1);
+    EXPECT_EQ(number(*db, "SELECT COUNT(*) FROM plan_inputs"), 1);
+}
+
 }  // namespace
 }  // namespace migrations

@@ -15,7 +15,8 @@ public:
 
     // Stores a new run and the plan it runs, which never changes. Conflict when the run exists.
     virtual Status add_plan_run(const domain::PlanRun& run, const std::string& plan) = 0;
-    virtual Status put_plan_run(const domain::PlanRun& run) = 0;  // NotFound unless added before.
+    // NotFound unless added before. Context and params stay as they were added.
+    virtual Status put_plan_run(const domain::PlanRun& run) = 0;
     virtual Result<std::optional<domain::PlanRun>> plan_run(const RunId& id) = 0;
     virtual Result<std::optional<std::string>> plan_document(const RunId& id) = 0;
     // All runs, newest first; those before `before` unless it is empty, cursor_not_found (NotFound)

@@ -29,6 +29,7 @@ constexpr Family kFamilies[] = {
     {"wake_hints", "agent_id", "record", 2, decodes<domain::WakeHint>},
     {"workspaces", "workspace_id", "record", 2, decodes<domain::WorkspaceEntry>},
     {"plan_runs", "run_id", "record", 4, decodes<domain::PlanRun>},
+    {"plan_inputs", "run_id", "record", 25, decodes<domain::PlanInputs>},
     {"plan_documents", "run_id", "plan", 4, decodes<std::string>},
     {"plan_actions", "name", "record", 4, decodes<domain::PlanAction>},
     {"gate_documents", "document_id", "record", 5, decodes<domain::GateDocument>},

@@ -4,18 +4,46 @@
 namespace sql {
 
 using domain::PlanAction;
+using domain::PlanInputs;
 using domain::PlanOrigin;
 using domain::PlanRecord;
 using domain::PlanRun;
+
+namespace {
+
+constexpr std::string_view kRuns =
+    "SELECT r.run_id, r.record, i.record FROM plan_runs r "
+    "LEFT JOIN plan_inputs i ON i.run_id = r.run_id ";
+
+// What the row of a run has: its inputs are in a table of their own, and written once.
+PlanRun without_inputs(PlanRun run) {
+    run.context.clear();
+    run.params.clear();
+    return run;
+}
+
+// From a row of kRuns.
+Result<PlanRun> run_of(const Row& row) {
+    auto run = TRY(decode<PlanRun>(row.text(1)));
+    if (row.is_null(2)) return run;
+    auto inputs = TRY(decode<PlanInputs>(row.text(2)));
+    run.context = std::move(inputs.context);
+    run.params = std::move(inputs.params);
+    return run;
+}
+
+}  // namespace
 
 Status SqlTx::add_plan_run(const PlanRun& run, const std::string& plan) {
     const std::int64_t added =
         TRY(change("INSERT INTO plan_runs (run_id, created_at, is_open, record, reverts) "
                    "VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
                    {run.run_id, base::to_micros(run.created_at), std::int64_t{run.is_open()},
-                    TRY(encode(run)), run.reverts}));
+                    TRY(encode(without_inputs(run))), run.reverts}));
     if (added == 0)
         return fail(ErrorCode::Conflict, "there already is a run {} of a plan", run.run_id);
+    TRY(change("INSERT INTO plan_inputs (run_id, record) VALUES ($1, $2)",
+               {run.run_id, TRY(encode(PlanInputs{run.context, run.params}))}));
     TRY(change("INSERT INTO plan_documents (run_id, plan) VALUES ($1, $2)",
                {run.run_id, TRY(encode(plan))}));
     return {};
@@ -25,31 +53,38 @@ Status SqlTx::put_plan_run(const PlanRun& run) {
     const std::int64_t changed =
         TRY(change("UPDATE plan_runs SET is_open = $2, record = $3 "
                    "WHERE run_id = $1 AND is_open >= 0",
-                   {run.run_id, std::int64_t{run.is_open()}, TRY(encode(run))}));
+                   {run.run_id, std::int64_t{run.is_open()}, TRY(encode(without_inputs(run)))}));
     if (changed == 0) return fail(ErrorCode::NotFound, "there is no run {} of a plan", run.run_id);
     return {};
 }
 
 Result<std::optional<PlanRun>> SqlTx::plan_run(const RunId& id) {
-    return record<PlanRun>("SELECT record FROM plan_runs WHERE run_id = $1 AND is_open >= 0", {id});
+    std::optional<PlanRun> run;
+    TRY(connection_.query(fmt::format("{} WHERE r.run_id = $1 AND r.is_open >= 0", kRuns), {id},
+                          [&](const Row& row) -> Status {
+                              run = TRY(run_of(row));
+                              return {};
+                          }));
+    return run;
 }
 
 Result<std::optional<std::string>> SqlTx::plan_document(const RunId& id) {
     return record<std::string>("SELECT plan FROM plan_documents WHERE run_id = $1", {id});
 }
 
-Result<SqlTx::ReadableRuns> SqlTx::readable_runs(std::string_view statement, Params params) {
+Result<SqlTx::ReadableRuns> SqlTx::readable_runs(std::string_view which, Params params) {
     ReadableRuns list;
-    TRY(connection_.query(statement, params, [&](const Row& row) -> Status {
-        if (auto run = decode<PlanRun>(row.text(1)))
-            list.runs.push_back(std::move(*run));
-        else {
-            ++list.left_out;
-            base::log_warn("plan run {} is left out: {}; see: holon store check", row.text(0),
-                           run.error().message);
-        }
-        return {};
-    }));
+    TRY(connection_.query(
+        fmt::format("{} {}", kRuns, which), params, [&](const Row& row) -> Status {
+            if (auto run = run_of(row))
+                list.runs.push_back(std::move(*run));
+            else {
+                ++list.left_out;
+                base::log_warn("plan run {} is left out: {}; see: holon store check", row.text(0),
+                               run.error().message);
+            }
+            return {};
+        }));
     return list;
 }
 
@@ -59,10 +94,10 @@ Result<std::vector<PlanRun>> SqlTx::plan_runs(std::int64_t limit, const RunId& b
         {before}));
     // One that cannot be read neither shortens a part nor ends the list.
     for (std::int64_t rows = bounded(limit);;) {
-        auto list = TRY(readable_runs(
-            "SELECT run_id, record FROM plan_runs WHERE is_open >= 0 "
-            "AND (created_at, run_id) < ($1, $2) ORDER BY created_at DESC, run_id DESC LIMIT $3",
-            {end, before, rows}));
+        auto list =
+            TRY(readable_runs("WHERE r.is_open >= 0 AND (r.created_at, r.run_id) < ($1, $2) "
+                              "ORDER BY r.created_at DESC, r.run_id DESC LIMIT $3",
+                              {end, before, rows}));
         const bool is_last = std::ssize(list.runs) + list.left_out < rows;
         if (is_last || rows == bounded(limit) + list.left_out) return std::move(list.runs);
         rows = bounded(limit) + list.left_out;
@@ -70,10 +105,15 @@ Result<std::vector<PlanRun>> SqlTx::plan_runs(std::int64_t limit, const RunId& b
 }
 
 Result<std::vector<PlanRun>> SqlTx::plan_runs_reverting(const RunId& run) {
-    return records<PlanRun>(
-        "SELECT record FROM plan_runs WHERE reverts = $1 AND is_open >= 0 "
-        "ORDER BY created_at, run_id",
-        {run});
+    std::vector<PlanRun> list;
+    TRY(connection_.query(fmt::format("{} WHERE r.reverts = $1 AND r.is_open >= 0 "
+                                      "ORDER BY r.created_at, r.run_id",
+                                      kRuns),
+                          {run}, [&](const Row& row) -> Status {
+                              list.push_back(TRY(run_of(row)));
+                              return {};
+                          }));
+    return list;
 }
 
 // No upper end: what begins with `start` comes first.
@@ -89,10 +129,8 @@ Result<std::vector<RunId>> SqlTx::plan_run_ids(const std::string& start, std::in
 }
 
 Result<std::vector<PlanRun>> SqlTx::open_plan_runs(std::int64_t limit) {
-    auto list = TRY(readable_runs(
-        "SELECT run_id, record FROM plan_runs WHERE is_open = 1 ORDER BY created_at, run_id LIMIT "
-        "$1",
-        {bounded(limit)}));
+    auto list = TRY(readable_runs("WHERE r.is_open = 1 ORDER BY r.created_at, r.run_id LIMIT $1",
+                                  {bounded(limit)}));
     return std::move(list.runs);
 }
 
@@ -101,10 +139,8 @@ Result<std::int64_t> SqlTx::plan_run_count() {
 }
 
 Result<std::vector<PlanRun>> SqlTx::ended_plan_runs(std::int64_t limit) {
-    auto list = TRY(readable_runs(
-        "SELECT run_id, record FROM plan_runs WHERE is_open = 0 ORDER BY created_at, run_id LIMIT "
-        "$1",
-        {bounded(limit)}));
+    auto list = TRY(readable_runs("WHERE r.is_open = 0 ORDER BY r.created_at, r.run_id LIMIT $1",
+                                  {bounded(limit)}));
     return std::move(list.runs);
 }
 
@@ -130,6 +166,7 @@ Result<bool> SqlTx::erase_dropped_plan_rows(std::int64_t limit) {
                    {id, bounded(limit)}));
     if (erased == bounded(limit)) return true;
     TRY(change("DELETE FROM plan_documents WHERE run_id = $1", {id}));
+    TRY(change("DELETE FROM plan_inputs WHERE run_id = $1", {id}));
     TRY(change("DELETE FROM plan_runs WHERE run_id = $1", {id}));
     return true;
 }

@@ -278,7 +278,7 @@ private:
         std::vector<domain::PlanRun> runs;
         std::int64_t left_out{0};
     };
-    Result<ReadableRuns> readable_runs(std::string_view statement, Params params);
+    Result<ReadableRuns> readable_runs(std::string_view which, Params params);
     // Column 0 is the seq, column 1 the record. `ascending` and `descending` differ in order only.
     template <class T>
     Result<std::vector<store::Numbered<T>>> page_of(std::string_view ascending,

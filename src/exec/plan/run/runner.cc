@@ -84,6 +84,21 @@ void Runner::receive(Event event) {
     });
 }
 
+namespace {
+
+// Inputs may be as long as the run, and each call commits: they are copied where they are written.
+domain::PlanRun copy_for_commit(domain::PlanRun& run, bool is_first) {
+    if (is_first || !run.is_open()) return run;
+    auto context = std::exchange(run.context, {});
+    auto params = std::exchange(run.params, {});
+    domain::PlanRun copy = run;
+    run.context = std::move(context);
+    run.params = std::move(params);
+    return copy;
+}
+
+}  // namespace
+
 void Runner::pump() {
     if (committing_ || is_over_ || inbox_.empty()) return;
     Delta delta;
@@ -104,7 +119,7 @@ void Runner::pump() {
                                 : result_json(std::get<domain::ToolResult>(draft));
         commit->records.push_back(seal(run.last_seq, run.last_hash, kind, std::move(body)));
     }
-    commit->run = run;
+    commit->run = copy_for_commit(run, std::exchange(is_first_commit_, false));
     commit->needs_disk = delta.needs_disk;
     committing_ = true;
     parts_.journal.commit(commit, [this, alive = std::weak_ptr(self_), commit,

@@ -20,7 +20,7 @@ inline constexpr std::chrono::seconds kProgressPauseMax{60};
 
 // One commit of a run: its record and what is new in its journal.
 struct Commit {
-    domain::PlanRun run;
+    domain::PlanRun run;  // With its inputs in the first commit, and when it is over.
     std::vector<domain::PlanRecord> records{};
     bool needs_disk{false};
 };
@@ -101,6 +101,7 @@ private:
     std::vector<Event> inbox_;
     bool pump_posted_{false};
     bool committing_{false};
+    bool is_first_commit_{true};
     bool is_over_{false};
     std::function<void()> quiet_;
     std::map<std::string, std::shared_ptr<Flight>> flights_;
