@@ -233,11 +233,14 @@ private:
         vault::Execution how{
             .stop = request.stop, .intents = &intents, .folders = std::move(work.folders)};
         if (change.files) how.files = change.files(request);
-        End end{.done = TRY(vault::execute(root, decide, sink, std::move(how)))};
-        auto answer = change.report(request, end.done);
-        end.ending = {std::move(answer.summary), std::move(answer.result),
-                      end.done.performed.effects};
-        intents.end(end.ending);
+        End end;
+        how.on_done = [&](const vault::Done& done) {
+            auto answer = change.report(request, done);
+            end.ending = {std::move(answer.summary), std::move(answer.result),
+                          done.performed.effects};
+            intents.end(end.ending);
+        };
+        end.done = TRY(vault::execute(root, decide, sink, std::move(how)));
         return end;
     }
 

@@ -387,7 +387,9 @@ Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bo
                 return folder && std::ranges::find(performed->undo, folder->path,
                                                    &UndoEntry::path) == performed->undo.end();
             });
-            return Done{std::move(*decision), std::move(*performed)};
+            Done done{std::move(*decision), std::move(*performed)};
+            if (how.on_done) how.on_done(done);
+            return done;
         }
         auto& error = performed.error();
         const bool is_restored = !error.details || (!base::find(*error.details, "not_restored") &&

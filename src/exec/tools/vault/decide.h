@@ -99,6 +99,9 @@ struct Execution {
     // decided, so that a change which depends on their content is decided once.
     std::set<std::string> files{};
     const std::atomic<bool>* stop{nullptr};  // Ends the wait for locks.
+    // Called with what was done, while the files are still held, to note the end of the call: once
+    // another call has changed a file, nobody could tell any more whether this one had.
+    std::function<void(const Done&)> on_done{};
     Intents* intents{nullptr};
     Performed folders{};  // Made by an earlier try of the same call.
 };

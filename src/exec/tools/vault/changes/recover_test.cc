@@ -13,6 +13,7 @@
 #include "exec/results/artifacts.h"
 #include "exec/tools/patch/folder_for_test.h"
 #include "exec/tools/vault/changes/write.h"
+#include "exec/tools/vault/decide.h"
 
 namespace vault {
 namespace {
@@ -86,6 +87,23 @@ TEST_F(RecoverTest, ACallThatNotedItsEndWasMade) {
     const auto found = recovered();
     ASSERT_TRUE(std::holds_alternative<Made>(found));
     EXPECT_EQ(std::get<Made>(found).ending, ending);
+}
+
+// Another call that changed the file in between would make the two look like one.
+TEST_F(RecoverTest, AFileIsHeldUntilTheEndOfItsCallIsNoted) {
+    const Root root = Root::open(folder_.at("v")).value();
+    Decision decision{.path = "a.md"};
+    decision.steps.push_back(ModifyFile{"a.md", "a", "A"});
+    const std::atomic<bool> stop{true};
+    int noted = 0;
+    Execution how;
+    how.on_done = [&](const Done&) {
+        ++noted;
+        EXPECT_FALSE(FileLocks::hold(root, {"a.md"}, &stop)) << "it would have to wait";
+    };
+    ASSERT_TRUE(execute(root, [&](bool) -> Outcome<Decision> { return decision; }, sink_, how));
+    EXPECT_EQ(noted, 1);
+    EXPECT_TRUE(FileLocks::hold(root, {"a.md"}, &stop));
 }
 
 TEST_F(RecoverTest, RemovesTheTemporaryFileOfAChangeThatWasNotMade) {
