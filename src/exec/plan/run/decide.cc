@@ -119,11 +119,12 @@ public:
         const auto in_flight = state_.in_flight.find(found.call_id.value);
         if (in_flight == state_.in_flight.end()) return;
         const CallPtr call = in_flight->second.call;
+        state_.recovering.erase(found.call_id.value);
         using How = tools::Recovery::How;
         if (found.how == How::Made && found.result)
             settle(call, *found.result);
         else if (found.how == How::NotMade)
-            make_again(call);
+            state_.to_make_again.push_back(call);
         else
             settle(call, input_.not_run(*call, unknown_outcome(*call, found.undo),
                                         domain::ResultStatus::Error));
@@ -200,6 +201,7 @@ private:
     // A call that was running when the last process ended.
     void resume(const CallPtr& call) {
         if (input_.repeatable(call->tool)) return make_again(call);
+        state_.recovering.insert(call->call_id.value);
         delta_.effects.emplace_back(Recover{call});
     }
 
@@ -222,6 +224,9 @@ private:
     }
 
     void advance() {
+        // A call that changes a file would hide whether one that was cut off had changed it.
+        if (state_.recovering.empty())
+            for (const auto& call : std::exchange(state_.to_make_again, {})) make_again(call);
         state_.wake(input_.now);
         while (true) {
             if (!state_.is_halted() && !state_.to_skip.empty()) {
@@ -253,8 +258,8 @@ private:
     }
 
     bool can_start() const {
-        return !state_.is_halted() && !state_.held && !state_.ready.empty() &&
-               std::ssize(state_.in_flight) < state_.concurrency_max();
+        return !state_.is_halted() && !state_.held && state_.recovering.empty() &&
+               !state_.ready.empty() && std::ssize(state_.in_flight) < state_.concurrency_max();
     }
 
     void start_next(std::size_t index) {

@@ -285,6 +285,25 @@ TEST_F(DecideTest, ACallThatACrashCutOffIsSettledByWhatItsToolFinds) {
     EXPECT_EQ(result.error->details->at("undo").as_array().size(), 1u) << "for a revert";
 }
 
+// A call that changes a file would hide whether another one had changed it.
+TEST_F(DecideTest, NothingIsMadeAfterACrashBeforeItIsKnownOfAllCallsWhetherTheyWereMade) {
+    using How = tools::Recovery::How;
+    auto run = state({step("a"), step("b"), step("c")});
+    run.run.policy.limits.max_concurrency = 2;
+    ASSERT_THAT(steps(dispatched(decide(run, Begin{}))), ElementsAre("a", "b"));
+    auto again = read_back(run);
+    again.run.policy.limits.max_concurrency = 3;
+    const auto asked = decide(again, Restarted{});
+    ASSERT_EQ(cut_off(asked).size(), 2u);
+    EXPECT_THAT(dispatched(asked), IsEmpty()) << "there is room for the third";
+    const auto first =
+        decide(again, CallRecovered{.call_id = cut_off(asked)[0]->call_id, .how = How::NotMade});
+    EXPECT_THAT(dispatched(first), IsEmpty());
+    const auto second =
+        decide(again, CallRecovered{.call_id = cut_off(asked)[1]->call_id, .how = How::NotMade});
+    EXPECT_THAT(steps(dispatched(second)), ElementsAre("a", "b", "c"));
+}
+
 TEST_F(DecideTest, ARestartPastTheDeadlineStartsNothingMore) {
     auto run = state({step("once"), step("again", "Twice"), step("later")});
     run.run.policy.limits.run_timeout_ms = 1000;

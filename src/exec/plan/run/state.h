@@ -100,6 +100,10 @@ public:
     bool stopping{false};
     bool out_of_time{false};
     bool held{false};  // Starts nothing more here; another process will.
+    // After a restart: calls of which it is being found out whether they were made, and those that
+    // were not, which wait until that is known of all.
+    std::set<std::string> recovering{};
+    std::vector<CallPtr> to_make_again{};
     std::size_t open_steps{0};
     // Filled by note_result(), for the decision that follows to empty.
     std::vector<std::size_t> newly_ready{};
