@@ -36,7 +36,8 @@ std::vector<std::string> names(const std::vector<domain::PlanRun>& runs) {
 
 TEST_P(StoreConformance, APlanRunComesBackWholeWithThePlanItRuns) {
     auto one = run("p1", 5);
-    const std::string plan = "{\"goal\":\"łódź\0nul\"}";
+    using namespace std::string_literals;
+    const std::string plan = "{\"goal\":\"łódź\0nul\"}"s;
     write([&](Tx& tx) -> Status {
         TRY(tx.add_plan_run(one, plan));
         EXPECT_EQ(tx.add_plan_run(one, "{}").error().code, ErrorCode::Conflict);
