@@ -243,6 +243,8 @@ private:
     bool is_local_address(const scan::Finding& finding) const {
         if (finding.rule != "apply-from-url") return false;
         const auto address = text_.substr(finding.end);
+        // "localhost:x@evil.test" is a user at another host.
+        if (address.substr(0, address.find_first_of("/ \t\r\n")).contains('@')) return false;
         return std::ranges::any_of(
             std::to_array<std::string_view>({"localhost", "127.0.0.1", "0.0.0.0", "[::1]"}),
             [&](std::string_view host) {
