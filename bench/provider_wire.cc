@@ -135,7 +135,7 @@ void measure_parsing() {
 provider::Request request_of(int rounds) {
     provider::Request request{.model_ref = "bench/model"};
     for (int i = 0; i < 12; ++i)
-        request.tools.push_back(
+        request.tools.own().push_back(
             {fmt::format("Tool{}", i),
              text_of(400),
              {{"type", "object"},
@@ -146,7 +146,7 @@ provider::Request request_of(int rounds) {
          .workspace = {.workspace_id = "ws", .execution_root = "/p", .cwd = "/p"},
          .message = {.id = {"m"}, .agent_id = {"main"}, .body = domain::TextBody{"Fix it."}},
          .guidance = {{.source = {.path = "AGENTS.md"}, .text = text_of(4000)}},
-         .tools = request.tools});
+         .offer = context::offer_of(request.tools)});
     for (int round = 0; round < rounds; ++round) {
         const std::string id = fmt::format("call_{}", round);
         request.conversation.emplace_back(provider::AssistantTurn{

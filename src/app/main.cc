@@ -293,8 +293,8 @@ cli::Exit execute(const cli::PlanCommand& command, const config::Config& config,
                                   .user = user_name()});
 }
 
-// Whoever runs the agents also works at their gate. A check reads a file from here and changes
-// nothing, so it is made here.
+// The process that runs the agents also works at their gate. A check reads a file from here and
+// changes nothing, so it is made here.
 cli::Exit execute(const cli::GateCommand& command, const config::Config& config,
                   const cli::Terminal& terminal) {
     if (!std::holds_alternative<cli::GateCheckCommand>(command.action))

@@ -21,7 +21,7 @@ void each_turn(const Request& request, const std::function<void(const Conversati
     UserTurn kept, own;
     for (const auto& block : request.frame.context_blocks)
         (block.stability == Stability::TurnScoped ? own : kept).blocks.push_back(block);
-    std::span<const ConversationTurn> history = request.history.turns();
+    std::span<const ConversationTurn> history = request.history.list();
     if (!kept.blocks.empty() && !history.empty())
         if (const auto* first = std::get_if<UserTurn>(&history.front())) {
             join(kept, *first);

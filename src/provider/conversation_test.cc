@@ -58,10 +58,10 @@ TEST(EachTurn, LeavesOutPartsThatAreNotThere) {
 TEST(History, ACopyThatIsChangedLeavesTheOthersAlone) {
     const History first{user("a")};
     History second = first;
-    EXPECT_EQ(&first.turns(), &second.turns()) << "until then they share it";
+    EXPECT_EQ(&first.list(), &second.list()) << "until then they share it";
     second.own().emplace_back(assistant("b"));
-    EXPECT_EQ(first.turns().size(), 1U);
-    EXPECT_EQ(second.turns().size(), 2U);
+    EXPECT_EQ(first.list().size(), 1U);
+    EXPECT_EQ(second.list().size(), 2U);
     EXPECT_TRUE(History().empty());
     EXPECT_TRUE(History().own().empty());
 }

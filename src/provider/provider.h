@@ -62,33 +62,37 @@ BOOST_DESCRIBE_STRUCT(ToolResultsTurn, (), (results))
 // followed by its ToolResultsTurn. Transports do not check it; a server refuses a broken pair.
 using ConversationTurn = std::variant<UserTurn, AssistantTurn, ToolResultsTurn>;
 
-// What earlier turns said. Copies share it until one is changed: it is long, and each round of a
-// turn sends it again.
-class History {
+// A list that is long and handed on often. Copies share it until one is changed.
+template <class T>
+class SharedList {
 public:
-    History() = default;
-    History(std::vector<ConversationTurn> turns)  // NOLINT(google-explicit-constructor)
-        : turns_(std::make_shared<std::vector<ConversationTurn>>(std::move(turns))) {}
-    History(std::initializer_list<ConversationTurn> turns)
-        : History(std::vector<ConversationTurn>(turns)) {}
+    SharedList() = default;
+    SharedList(std::vector<T> list)  // NOLINT(google-explicit-constructor)
+        : list_(std::make_shared<std::vector<T>>(std::move(list))) {}
+    SharedList(std::initializer_list<T> list) : SharedList(std::vector<T>(list)) {}
 
-    const std::vector<ConversationTurn>& turns() const {
-        static const std::vector<ConversationTurn> none;
-        return turns_ ? *turns_ : none;
+    const std::vector<T>& list() const {
+        static const std::vector<T> none;
+        return list_ ? *list_ : none;
     }
-    auto begin() const { return turns().begin(); }
-    auto end() const { return turns().end(); }
-    bool empty() const { return turns().empty(); }
+    auto begin() const { return list().begin(); }
+    auto end() const { return list().end(); }
+    bool empty() const { return list().empty(); }
     // For changes of this copy alone.
-    std::vector<ConversationTurn>& own() {
-        if (!turns_ || turns_.use_count() > 1)
-            turns_ = std::make_shared<std::vector<ConversationTurn>>(turns());
-        return *turns_;
+    std::vector<T>& own() {
+        if (!list_ || list_.use_count() > 1) list_ = std::make_shared<std::vector<T>>(list());
+        return *list_;
+    }
+    friend bool operator==(const SharedList& a, const SharedList& b) {
+        return a.list_ == b.list_ || a.list() == b.list();
     }
 
 private:
-    std::shared_ptr<std::vector<ConversationTurn>> turns_;
+    std::shared_ptr<std::vector<T>> list_;
 };
+
+// What earlier turns said: each round of a turn sends it again.
+using History = SharedList<ConversationTurn>;
 
 // A tool as the registry publishes it. A transport may rewrite the schema into the form that its
 // vendor takes, but never the name: calls come back under it.
@@ -100,6 +104,9 @@ struct ToolDeclaration {
     bool web_search{false};      // The model's own search may be offered in its place.
     friend bool operator==(const ToolDeclaration&, const ToolDeclaration&) = default;
 };
+
+// In the order in which models are shown them.
+using Tools = SharedList<ToolDeclaration>;
 
 // One request to a model: the frame, what was said before and since, and the tools on offer. It is
 // complete: a transport needs no earlier request to answer it, and may use one only to send fewer
@@ -113,7 +120,7 @@ struct Request {
     // those that belong to it.
     History history{};
     std::vector<ConversationTurn> conversation;  // Of this turn, behind all context blocks.
-    std::vector<ToolDeclaration> tools;
+    Tools tools{};
     std::int64_t max_output_tokens{8192};  // A bound for the reply; not every API takes one.
     // Rounds of this turn that were answered and are no longer in `conversation`: compacted.
     std::int64_t rounds_left_out{0};

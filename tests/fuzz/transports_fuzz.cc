@@ -34,7 +34,7 @@ void check_failure(const provider::Failure& failure) {
 void check_reply(const provider::Reply& reply) {
     provider::Request request{.model_ref = "a/b"};
     request.conversation.emplace_back(provider::AssistantTurn{reply.blocks});
-    request.tools.push_back({"ApplyPatch", "", {}, true});
+    request.tools.own().push_back({"ApplyPatch", "", {}, true});
     for (const json::object& body :
          {provider::anthropic_messages::encode_request(request, provider::ContextManagement{}),
           provider::chat_completions::encode_request(request),

@@ -146,13 +146,6 @@ std::int64_t tokens_of(const std::vector<PromptBlock>& blocks) {
     return tokens;
 }
 
-std::int64_t tokens_of(const std::vector<provider::ToolDeclaration>& tools) {
-    std::int64_t tokens = 0;
-    for (const auto& tool : tools)
-        tokens += estimate(tool.description) + estimate(base::json_text(tool.input_schema));
-    return tokens;
-}
-
 namespace {
 
 std::int64_t image_tokens(const provider::ToolAnswer& answer) {

@@ -44,6 +44,5 @@ std::string plan_lines(const std::vector<Decision>& decisions, const Past& past,
 
 std::int64_t tokens_of(const provider::ConversationTurn& turn);
 std::int64_t tokens_of(const std::vector<provider::PromptBlock>& blocks);
-std::int64_t tokens_of(const std::vector<provider::ToolDeclaration>& tools);
 
 }  // namespace context

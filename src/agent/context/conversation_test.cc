@@ -129,7 +129,7 @@ TEST_F(ConversationTest, ACallWithoutItsResultIsLeftOut) {
            json::object{{"failure_artifact", json::object{{"kind", "server_error"}}}});
     receive("m2", "second");
     const auto history = conversation_for(past(), {"m2"}).history;
-    ASSERT_EQ(history.turns().size(), 1U) << "what is said to the model in a row is one message";
+    ASSERT_EQ(history.list().size(), 1U) << "what is said to the model in a row is one message";
     EXPECT_THAT(text_of(history), AllOf(HasSubstr("asked: first"), HasSubstr("(server_error)"),
                                         Not(HasSubstr("lost"))));
 }

@@ -134,8 +134,8 @@ std::vector<PromptBlock> system_blocks(const FrameInput& input) {
     if (!input.skills.empty())
         blocks.push_back(section(Stability::AgentScoped, kSkillUsage.name, kSkillUsage.text));
     for (const auto& [name, text, tool] : kToolSections)
-        if (std::ranges::find(input.tools, tool, &provider::ToolDeclaration::name) !=
-            input.tools.end())
+        if (std::ranges::find(input.offer.tools, tool, &provider::ToolDeclaration::name) !=
+            input.offer.tools.end())
             blocks.push_back(section(Stability::AgentScoped, name, text));
     return blocks;
 }
@@ -195,7 +195,7 @@ std::vector<Candidate> turn_candidates(const FrameInput& input) {
 std::optional<std::int64_t> room_for_turn(const FrameInput& input, const Frame& frame) {
     if (!input.prompt_budget) return std::nullopt;
     const auto taken = tokens_of(frame.system_blocks) + tokens_of(frame.context_blocks) +
-                       tokens_of(input.tools) + input.conversation_tokens;
+                       input.offer.tokens + input.conversation_tokens;
     return std::max(*input.prompt_budget - taken, *input.prompt_budget * kTurnPercentMin / 100);
 }
 
@@ -233,6 +233,20 @@ std::string current_input(const domain::Message& message) {
     return section(Stability::TurnScoped, "current_input", input_text(message)).text;
 }
 
+Offer offer_of(provider::Tools tools) {
+    json::array shown;
+    std::size_t tokens = 0;
+    for (const auto& tool : tools) {
+        tokens += base::estimate_tokens(tool.description) +
+                  base::estimate_tokens(base::json_text(tool.input_schema));
+        shown.push_back(json::array{json::value(tool.name), json::value(tool.description),
+                                    tool.input_schema, tool.freeform_patch});
+    }
+    return {.tools = std::move(tools),
+            .tokens = static_cast<std::int64_t>(tokens),
+            .digest = base::sha256_hex(base::canonical_json(shown))};
+}
+
 PlannedPrompt plan_prompt(const FrameInput& input) {
     Frame frame;
     frame.system_blocks = system_blocks(input);
@@ -244,7 +258,7 @@ PlannedPrompt plan_prompt(const FrameInput& input) {
     mark_breakpoints(frame.system_blocks);
     mark_breakpoints(frame.context_blocks);
     frame.cache = {.agent_id = input.agent.agent_id.value,
-                   .prompt_cache_key = cache_key(input.agent.agent_id, frame, input.tools),
+                   .prompt_cache_key = cache_key(input.agent.agent_id, frame, input.offer),
                    .context_fingerprint = fingerprint(frame),
                    .working_memory_revision = input.memory.working_memory_revision,
                    .compression_epoch = input.compression_epoch};
@@ -255,15 +269,12 @@ Frame build_frame(const FrameInput& input) {
     return plan_prompt(input).frame;
 }
 
-std::string cache_key(const domain::AgentId& agent, const Frame& frame,
-                      const std::vector<provider::ToolDeclaration>& tools) {
+std::string cache_key(const domain::AgentId& agent, const Frame& frame, const Offer& offer) {
     json::array kept;
     for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
         for (const auto& block : *blocks)
             if (block.stability != Stability::TurnScoped) kept.push_back(base::to_json(block));
-    for (const auto& tool : tools)
-        kept.push_back(json::array{json::value(tool.name), json::value(tool.description),
-                                   tool.input_schema, tool.freeform_patch});
+    kept.push_back(json::value(offer.digest));
     const std::string hash = base::sha256_hex(base::canonical_json(kept));
     return fmt::format("{}:ctx:{}", agent, hash.substr(0, 16));
 }

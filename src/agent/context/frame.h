@@ -28,13 +28,22 @@ inline constexpr std::size_t kSkillChars = 300;
 
 using Frame = provider::PromptFrame;
 
+// The tools that a turn is offered, and what prompts have to know of them. Copies are cheap.
+struct Offer {
+    provider::Tools tools{};
+    std::int64_t tokens{0};  // An estimate.
+    std::string digest{};    // Changes when what models are shown of them does.
+};
+// Reads every schema: for tools that do not change, do it once.
+Offer offer_of(provider::Tools tools);
+
 struct FrameInput {
     domain::Agent agent;
     domain::WorkspaceEntry workspace;
     domain::Message message;
     std::string agent_home{};
     std::vector<Guidance> guidance{};
-    std::vector<provider::ToolDeclaration> tools{};  // They are part of the cached prompt.
+    Offer offer{};  // The tools are part of the cached prompt.
     domain::WorkingMemory memory{};
     std::int64_t compression_epoch{0};
     std::optional<Capability> capability{};
@@ -74,8 +83,7 @@ std::string message_labels(const domain::Message& message);
 
 // A name for the part of the prompt that caches may keep: it changes when the stable or
 // agent-scoped blocks or the tools do.
-std::string cache_key(const domain::AgentId& agent, const Frame& frame,
-                      const std::vector<provider::ToolDeclaration>& tools);
+std::string cache_key(const domain::AgentId& agent, const Frame& frame, const Offer& offer);
 
 // A digest of the whole prompt a turn starts from, for diagnosis: it changes with every input and
 // is never sent as a cache key.

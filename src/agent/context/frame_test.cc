@@ -106,7 +106,7 @@ TEST(Frame, ShowsGuidanceUpToItsBoundAndAlwaysAsUtf8) {
 
 TEST(Frame, OrdersPolicyModeGuidanceAndTools) {
     FrameInput with = input();
-    with.tools = {{"Sleep", "", {}}, {"ApplyPatch", "", {}}};
+    with.offer = offer_of({{"Sleep", "", {}}, {"ApplyPatch", "", {}}});
     EXPECT_THAT(
         titles(build_frame(with).system_blocks),
         testing::ElementsAre("identity", "core_contract", "instruction_precedence",
@@ -253,7 +253,7 @@ TEST(Frame, LeavesOutWhatMattersLeastWhenTheTurnsOwnPartDoesNotFit) {
 // contract: REPO-14, REPO-15, SLEEP-20
 TEST(Frame, SaysHowToInspectFilesAndHowToSleep) {
     FrameInput with = input();
-    with.tools = {{"Sleep", "", {}}};
+    with.offer = offer_of({{"Sleep", "", {}}});
     const std::string text = text_of(build_frame(with));
     for (const auto* form : {"rg --files", "rg -n", "sed -n 10,80p", "`head`", "`tail`"})
         EXPECT_THAT(text, HasSubstr(form));
@@ -298,7 +298,7 @@ TEST(Frame, HasACacheKeyThatChangesExactlyWithWhatCachesKeep) {
         {"Sleep", "Rest.", {{"type", "object"}, {"required", json::array{}}}},
         {"ApplyPatch", "Patch.", {{"type", "object"}}}};
     const auto key = [](const FrameInput& of, const std::vector<provider::ToolDeclaration>& with) {
-        return cache_key(of.agent.agent_id, build_frame(of), with);
+        return cache_key(of.agent.agent_id, build_frame(of), offer_of(with));
     };
     const std::string first = key(input(), tools);
     EXPECT_TRUE(first.starts_with("main:ctx:"));
@@ -356,11 +356,11 @@ TEST(Frame, MarksWhereCachesBreak) {
 
 TEST(Frame, HasItsCacheIdentity) {
     FrameInput with = input();
-    with.tools = {{"Sleep", "Rest.", {{"type", "object"}}}};
+    with.offer = offer_of({{"Sleep", "Rest.", {{"type", "object"}}}});
     with.memory.working_memory_revision = 4;
     with.compression_epoch = 2;
     const Frame frame = build_frame(with);
-    EXPECT_EQ(frame.cache, (provider::PromptCache{"main", cache_key({"main"}, frame, with.tools),
+    EXPECT_EQ(frame.cache, (provider::PromptCache{"main", cache_key({"main"}, frame, with.offer),
                                                   fingerprint(frame), 4, 2}));
     EXPECT_EQ(frame.system_prompt, provider::join_blocks(frame.system_blocks));
 }

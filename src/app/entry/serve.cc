@@ -211,7 +211,7 @@ base::Status Serving::open() {
     runtime_->service().set_callback_base_url(plan_.callback_base_url);
     runtime_->plans().sweep();
     runtime_->service().prepare_homes();
-    // Whoever names no agent means this one, so it is there from the start.
+    // A request that names no agent means this one, so it is there from the start.
     TRY(runtime_->service().create_agent(parts_.config.default_agent, std::nullopt, {}));
     TRY(runtime_->plans().host().stay());
     TRY(start_server());
@@ -337,7 +337,7 @@ void Serving::on_signal(int number) {
             base::log_error("the log stays where it is: {}", reopened.error().message);
         return;
     }
-    // Whoever asks twice does not want to wait; what is committed stays.
+    // A second signal: do not wait. What is committed stays.
     if (is_draining_) std::_Exit(static_cast<int>(cli::Exit::Interrupted));
     drain(number == SIGINT ? "interrupted" : "terminated");
 }

@@ -15,6 +15,7 @@ void Registry::add(std::unique_ptr<Tool> tool) {
     if (groups_.empty() || !groups_.back().name.empty()) groups_.emplace_back();
     groups_.back().tools.push_back(std::move(tool));
     version_.clear();
+    ++changes_;
 }
 
 void Registry::replace(std::string_view group, std::vector<std::unique_ptr<Tool>> tools) {
@@ -26,6 +27,7 @@ void Registry::replace(std::string_view group, std::vector<std::unique_ptr<Tool>
     for (auto& tool : tools)
         if (!find_locked(tool->spec().name)) found->tools.push_back(std::move(tool));
     version_.clear();
+    ++changes_;
 }
 
 Tool* Registry::find_locked(std::string_view name) const {
@@ -54,6 +56,11 @@ std::vector<const ToolSpec*> Registry::exposed(domain::ProfilePreset profile) co
         return !grants(profile, spec->family) || spec->plans_only;
     });
     return specs;
+}
+
+std::uint64_t Registry::changes() const {
+    const std::shared_lock lock(mutex_);
+    return changes_;
 }
 
 std::string Registry::version() const {

@@ -27,6 +27,9 @@ public:
     // What an agent of this profile is offered in a turn. Never depends on who sent the message.
     std::vector<const ToolSpec*> exposed(domain::ProfilePreset profile) const;
 
+    // How often tools were added or replaced.
+    std::uint64_t changes() const;
+
     // A digest of names, schemas and risks: it changes when what tools promise changes.
     std::string version() const;
 
@@ -40,6 +43,7 @@ private:
     mutable std::shared_mutex mutex_;
     std::vector<Group> groups_;
     std::vector<std::unique_ptr<Tool>> replaced_;
+    std::uint64_t changes_{0};
     mutable std::string version_;  // Empty: to be computed.
 };
 

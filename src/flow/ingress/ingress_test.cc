@@ -114,14 +114,14 @@ TEST(Ingress, GivesOnlyTheOperatorTheOperatorsAuthority) {
 TEST(Ingress, LetsACallerLowerItsTrustAndNeverRaiseIt) {
     for (const auto& origin : origins()) {
         const TrustLevel own = default_trust(origin);
-        for (const TrustLevel wish :
+        for (const TrustLevel asked :
              {TrustLevel::TrustedOperator, TrustLevel::TrustedSystem,
               TrustLevel::TrustedIntegration, TrustLevel::UntrustedExternal}) {
             Raw raw = from(origin);
-            raw.trust = wish;
+            raw.trust = asked;
             const auto message = receive(raw);
             ASSERT_TRUE(message);
-            const TrustLevel expected = std::max(own, wish);
+            const TrustLevel expected = std::max(own, asked);
             EXPECT_EQ(message->trust, expected);
             EXPECT_EQ(message->authority_class, authority_of(expected));
         }

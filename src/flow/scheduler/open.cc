@@ -288,7 +288,7 @@ base::Result<context::PlannedPrompt> plan_frame(store::Tx& tx, const domain::Age
         .message = message,
         .agent_home = input.home.string(),
         .guidance = input.guidance,
-        .tools = input.tools,
+        .offer = input.offer,
         .compression_epoch = said.compression_epoch,
         .skills = input.skills,
         .active_skills = skills::at_turn_start(agent.active_skills, input.session),
@@ -395,10 +395,13 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     if (claimed->entry.tries == 0) ++statistics.total_message_count;
     if (!statistics.last_continuation->model_visible) return reduce(log, before, facts, message);
 
-    OpenInput here = input;
     if (!agent.active_workspace_entry) agent.active_workspace_entry = input.home_workspace;
-    if (input.vanished && agent.active_workspace_entry == input.vanished)
-        here.workspace_notice = TRY(fall_back(log, agent, input));
+    std::optional<OpenInput> moved;
+    if (input.vanished && agent.active_workspace_entry == input.vanished) {
+        moved = input;
+        moved->workspace_notice = TRY(fall_back(log, agent, input));
+    }
+    const OpenInput& here = moved ? *moved : input;
     if (input.token_hash_of) TRY(provision(log, agent_id, input.token_hash_of));
     ++agent.turn_index;
     agent.active_skills = skills::at_turn_start(std::move(agent.active_skills), input.session);
@@ -421,8 +424,8 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     auto conversation = TRY(begin_record(log, message, opened.attempt.run_id, *planned));
     opened.attempt.history_after = planned->past.after_seq;
     opened.attempt.context_tokens = context::tokens_of(frame.system_blocks) +
-                                    context::tokens_of(frame.context_blocks) +
-                                    context::tokens_of(here.tools) + conversation.tokens;
+                                    context::tokens_of(frame.context_blocks) + here.offer.tokens +
+                                    conversation.tokens;
     std::vector<turn::Effect> effects{turn::AskModel{1}};
     const bool is_large = turn::is_compaction_due(opened.attempt, 1, input.limits);
     if (planned->past.is_cut || (is_large && conversation.tokens > 0)) {

@@ -57,11 +57,11 @@ struct OpenInput {
     RoundBudget budget{};
     std::string model_ref;
     std::vector<context::Guidance> guidance{};
-    std::vector<domain::Skill> skills{};             // Those that the agent can discover.
-    std::string session{};                           // See turn::Parts.
-    std::vector<provider::ToolDeclaration> tools{};  // What the agent is offered.
-    domain::Execution execution{};                   // What holds for its commands now.
-    domain::WorkspaceEntry home_workspace;           // Used until a project is chosen.
+    std::vector<domain::Skill> skills{};    // Those that the agent can discover.
+    std::string session{};                  // See turn::Parts.
+    context::Offer offer{};                 // The tools that the agent is offered.
+    domain::Execution execution{};          // What holds for its commands now.
+    domain::WorkspaceEntry home_workspace;  // Used until a project is chosen.
     // Where it worked last, if that folder is not there any more.
     std::optional<domain::WorkspaceEntry> vanished{};
     std::string workspace_notice{};               // See context::FrameInput.

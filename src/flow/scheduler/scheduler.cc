@@ -209,7 +209,8 @@ void Scheduler::tick(const domain::AgentId& agent) {
          &registry = parts_.dispatcher.registry(), home_of = parts_.home_of,
          execution_of = parts_.execution_of, user_home = parts_.user_home, session = parts_.session,
          limits_of = parts_.context_limits_of, options = options_, claims = claims_,
-         recent = parts_.recent, is_held = holds_.contains(agent)]() -> base::Result<Prepared> {
+         recent = parts_.recent, offers = parts_.offers,
+         is_held = holds_.contains(agent)]() -> base::Result<Prepared> {
             const base::CrashMark mark(agent.value);
             Prepared found;
             TRY(store.read([&](store::Tx& tx) -> base::Status {
@@ -267,8 +268,8 @@ void Scheduler::tick(const domain::AgentId& agent) {
             input.skills = skills::discover(skills::places_of(here, user_home, home)).skills;
             input.execution = found.agent.execution = execution_of(agent);
             // For their size, which is the same for each instruction.
-            input.tools = turn::declarations(registry, found.agent,
-                                             domain::AuthorityClass::OperatorInstruction);
+            input.offer =
+                offers->of(registry, found.agent, domain::AuthorityClass::OperatorInstruction);
             TRY(store.read([&](store::Tx& tx) -> base::Status {
                 input.planned = TRY(plan_ahead(tx, found.agent, input));
                 return {};

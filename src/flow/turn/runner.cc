@@ -43,10 +43,9 @@ Input input_of(const tools::Registry& registry, base::Time now, std::chrono::mil
             .summarises = summarises};
 }
 
-std::int64_t tokens_of(const context::Frame& frame,
-                       const std::vector<provider::ToolDeclaration>& tools) {
+std::int64_t tokens_of(const context::Frame& frame, const context::Offer& offer) {
     return context::tokens_of(frame.system_blocks) + context::tokens_of(frame.context_blocks) +
-           context::tokens_of(tools);
+           offer.tokens;
 }
 
 // A prompt that was compacted is another request, also for the same round.
@@ -71,7 +70,7 @@ struct Runner::Live {
     Facts facts;
     context::Frame frame;
     context::Conversation conversation;
-    std::vector<provider::ToolDeclaration> tools;
+    context::Offer offer;
     std::shared_ptr<provider::Exchange> exchange;
     std::shared_ptr<tools::Running> running_tool;
     std::string running_tool_name;
@@ -102,19 +101,6 @@ struct Runner::Left {
     context::Conversation conversation;
     std::vector<Effect> pending;
 };
-
-std::vector<provider::ToolDeclaration> declarations(const tools::Registry& registry,
-                                                    const domain::Agent& agent,
-                                                    domain::AuthorityClass authority) {
-    std::vector<provider::ToolDeclaration> list;
-    for (const auto* spec : registry.exposed(agent.identity.profile_preset)) {
-        if (spec->risk == domain::RiskLevel::Commands && !agent.execution.process_execution_exposed)
-            continue;
-        list.push_back({spec->name, spec->description, spec->input_schema, spec->freeform_patch,
-                        spec->web_search && !tools::is_external(authority)});
-    }
-    return list;
-}
 
 Runner::Runner(Parts parts)
     : parts_(std::move(parts)),
@@ -258,11 +244,12 @@ void Runner::continue_call(const std::shared_ptr<Live>& live, const domain::Tool
 // What a request is made of besides the conversation. The secret goes in last: neither the cache
 // key nor the fingerprint depends on it.
 void Runner::prepare(Live& live) {
-    live.tools = declarations(parts_.dispatcher.registry(), live.facts.agent, live.authority());
+    live.offer =
+        parts_.offers->of(parts_.dispatcher.registry(), live.facts.agent, live.authority());
     // A newer program may offer other tools, and the key tells.
     if (live.frame.cache)
         live.frame.cache->prompt_cache_key =
-            context::cache_key(live.facts.agent.agent_id, live.frame, live.tools);
+            context::cache_key(live.facts.agent.agent_id, live.frame, live.offer);
     if (parts_.trigger_url_of) context::reveal(live.frame.context_blocks, parts_.trigger_url_of);
 }
 
@@ -271,7 +258,7 @@ void Runner::prepare(Live& live) {
 std::optional<std::int64_t> Runner::prompt_room(const Live& live) const {
     const auto limits = parts_.context_limits_of(live.facts.attempt.model_ref);
     if (!limits) return std::nullopt;
-    return limits->prompt_budget - tokens_of(live.frame, live.tools) - kPromptReserveTokens;
+    return limits->prompt_budget - tokens_of(live.frame, live.offer) - kPromptReserveTokens;
 }
 
 void Runner::watch_deadline(const std::shared_ptr<Live>& live) {
@@ -351,7 +338,7 @@ provider::Request Runner::request_of(const Live& live, std::string id) const {
             .frame = live.frame,
             .history = live.conversation.history,
             .conversation = live.conversation.current,
-            .tools = live.tools,
+            .tools = live.offer.tools,
             .max_output_tokens = parts_.max_output_tokens_of(model),
             .rounds_left_out = live.conversation.rounds_left_out,
             .media_folder = parts_.home_of(live.facts.agent.agent_id) / store::kArtifactsFolder};
@@ -439,7 +426,7 @@ void Runner::watch_answer(const std::shared_ptr<Live>& live, const AskModel& ask
 void Runner::compact(const std::shared_ptr<Live>& live, const Compact& compact) {
     CompactionInput input{.agent_id = live->facts.agent.agent_id,
                           .run_id = live->facts.attempt.run_id,
-                          .fixed_tokens = tokens_of(live->frame, live->tools),
+                          .fixed_tokens = tokens_of(live->frame, live->offer),
                           .is_summary_tried = compact.is_summary_tried,
                           .summary = compact.summary,
                           .limits = parts_.context_limits_of(live->facts.attempt.model_ref),

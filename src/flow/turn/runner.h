@@ -18,6 +18,7 @@
 #include "config/sections/retention.h"
 #include "exec/tools/dispatcher.h"
 #include "flow/turn/decide/decide.h"
+#include "flow/turn/offers.h"
 #include "provider/provider.h"
 #include "record/events/committer.h"
 #include "store/store.h"
@@ -61,6 +62,7 @@ struct Parts {
     bool summarises{false};
     // What turns have loaded of conversations; retention::Rest makes it forget them.
     std::shared_ptr<context::RecentPasts> recent = std::make_shared<context::RecentPasts>();
+    std::shared_ptr<Offers> offers = std::make_shared<Offers>();
     // When this runtime started: a skill that an earlier one activated is a restored one.
     std::string session{};
 };
@@ -164,12 +166,5 @@ private:
     events::Committer committer_;
     base::Lifetime lifetime_;
 };
-
-// The tools an agent is offered, as the registry publishes them: what its profile grants, and no
-// commands where its execution has no processes. A search of the model's own passes by the policy
-// for calls, so it may take the place of ours only where that policy holds nothing back.
-std::vector<provider::ToolDeclaration> declarations(const tools::Registry& registry,
-                                                    const domain::Agent& agent,
-                                                    domain::AuthorityClass authority);
 
 }  // namespace turn

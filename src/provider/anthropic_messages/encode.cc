@@ -163,7 +163,7 @@ json::array encode_messages(FrameBlocks& blocks, const Request& request) {
         (block.stability == Stability::TurnScoped ? own : kept).push_back(block);
     json::array messages;
     append(messages, "user", blocks.encode(kept));
-    append(messages, request.history.turns(), request);
+    append(messages, request.history.list(), request);
     append(messages, "user", blocks.encode(own));
     append(messages, request.conversation, request);
     mark_last(messages);

@@ -92,11 +92,11 @@ TEST(EncodeRequest, ThinkingWithoutASignatureGoesBackAndUnreadableArgumentsAreAn
 
 TEST(EncodeRequest, AToolThatCannotBeDeclaredIsLeftOut) {
     Request request{.model_ref = "a/b"};
-    request.tools.push_back(
+    request.tools.own().push_back(
         {"Odd", "Refers to nothing.",
          parsed(R"({"type":"object","properties":{"a":{"$ref":"#/$defs/x"}}})").as_object()});
     EXPECT_FALSE(encode_request(request).contains("tools"));
-    request.tools.push_back({"Run", "Runs.", parsed(R"({"type":"object"})").as_object()});
+    request.tools.own().push_back({"Run", "Runs.", parsed(R"({"type":"object"})").as_object()});
     EXPECT_EQ(encode_request(request).at("tools").as_array().size(), 1U);
 }
 
@@ -105,10 +105,11 @@ TEST(EncodeRequest, AToolThatCannotBeDeclaredIsLeftOut) {
 TEST(EncodeRequest, ToolsAndCacheKeyAreSentWhenThereAreAny) {
     Request request{.model_ref = "a/b",
                     .frame = {.cache = PromptCache{.prompt_cache_key = "main:ctx:1"}}};
-    request.tools.push_back({"Run", "Runs.",
-                             parsed(R"({"type":"object","properties":{"cmd":{"type":"string"}},
+    request.tools.own().push_back(
+        {"Run", "Runs.",
+         parsed(R"({"type":"object","properties":{"cmd":{"type":"string"}},
                                     "required":["cmd"],"oneOf":[]})")
-                                 .as_object()});
+             .as_object()});
     EXPECT_EQ(json::value(encode_request(request)), parsed(R"({
         "model": "b", "messages": [], "max_tokens": 8192, "stream": false,
         "tools": [{"type": "function", "function": {"name": "Run", "description": "Runs.",

@@ -33,7 +33,7 @@ void add_answers(Turns& turns, std::vector<Answer*>& list) {
 
 std::vector<const ToolAnswer*> answers_with_media(const Request& request) {
     std::vector<const ToolAnswer*> list;
-    add_answers(request.history.turns(), list);
+    add_answers(request.history.list(), list);
     add_answers(request.conversation, list);
     return list;
 }

@@ -121,8 +121,7 @@ std::string endpoint_url(std::string_view base_url) {
     return url.ends_with(kPath) ? url : url.append(kPath);
 }
 
-base::Result<json::array> encode_tools(const std::vector<ToolDeclaration>& tools, PatchForm form,
-                                       SchemaMode mode) {
+base::Result<json::array> encode_tools(const Tools& tools, PatchForm form, SchemaMode mode) {
     json::array list;
     for (const auto& tool : tools) {
         if (tool.freeform_patch && form == PatchForm::Freeform) {

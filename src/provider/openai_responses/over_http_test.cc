@@ -41,7 +41,7 @@ protected:
     static Request first_round() {
         Request request = question();
         request.frame.cache = PromptCache{"main", "main:ctx:1", "f1"};
-        request.tools.push_back({"Run", "Runs.", {{"type", "object"}}});
+        request.tools.own().push_back({"Run", "Runs.", {{"type", "object"}}});
         return request;
     }
     // What a turn asks after the tool of calls_run() has answered.
@@ -129,8 +129,8 @@ TEST_F(OpenaiResponsesTest, AnotherShapeOrNoScopeIsAFullRequest) {
          [](auto& r) { r.frame.cache->prompt_cache_key = "main:ctx:2"; }},
         {"request_shape_changed", [](auto& r) { r.model_ref = "test/model-2"; }},
         {"request_shape_changed", [](auto& r) { r.frame.system_blocks[0].text += "!"; }},
-        {"request_shape_changed", [](auto& r) { r.tools[0].input_schema["title"] = "x"; }},
-        {"request_shape_changed", [](auto& r) { r.tools.clear(); }},
+        {"request_shape_changed", [](auto& r) { r.tools.own()[0].input_schema["title"] = "x"; }},
+        {"request_shape_changed", [](auto& r) { r.tools.own().clear(); }},
         {"request_shape_changed", [](auto& r) { r.max_output_tokens = 1; }},
         {"conversation_not_strict_append_only", [](auto& r) { r.conversation.resize(1); }},
         {"conversation_not_strict_append_only", [](auto& r) { r.frame.context_blocks.clear(); }},

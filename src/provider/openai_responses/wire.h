@@ -27,7 +27,7 @@ std::string endpoint_url(std::string_view base_url);
 enum class PatchForm { Function, Freeform };
 
 // Leaves out tools whose schema cannot be expressed; Strict fails instead.
-base::Result<json::array> encode_tools(const std::vector<ToolDeclaration>& tools, PatchForm form,
+base::Result<json::array> encode_tools(const Tools& tools, PatchForm form,
                                        SchemaMode mode = SchemaMode::Relaxed);
 
 // The conversation as items. A call and its result have the form in which their tool is declared in

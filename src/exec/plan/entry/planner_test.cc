@@ -99,7 +99,7 @@ TEST_F(PlannerTest, TheQuestionHoldsFormToolsVaultAndGoalAndOffersNoTools) {
     EXPECT_THAT(context, HasSubstr("Tidy up \"Ideas\""));
     EXPECT_THAT(context, HasSubstr(R"("no\nline.md")")) << "a name is never a line of its own";
     EXPECT_THAT(context, HasSubstr("not all of them"));
-    EXPECT_THAT(request.tools, IsEmpty());
+    EXPECT_TRUE(request.tools.empty());
 }
 
 TEST_F(PlannerTest, APlanIsFoundBareFencedAndBetweenWords) {

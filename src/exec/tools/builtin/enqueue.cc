@@ -11,7 +11,7 @@ struct EnqueueArgs {
 BOOST_DESCRIBE_STRUCT(EnqueueArgs, (), (text, priority))
 constexpr auto describe_fields(const EnqueueArgs*) {
     return std::to_array<base::FieldDoc>(
-        {{"text", "What to take up next, as a note to yourself. It starts a turn of its own.",
+        {{"text", "What to do next, as a note to yourself. It starts a turn of its own.",
           R"("minLength":1)"},
          {"priority", "next (default) comes before ordinary messages, background after them."}});
 }
@@ -44,7 +44,7 @@ public:
     std::optional<domain::ToolError> check(const json::value& args) const override {
         if (!base::trim(base::string_at(args, "text")).empty()) return std::nullopt;
         return tools::invalid_input("Enqueue", "text", "text must not be blank",
-                                    "Say what to take up next.");
+                                    "Say what to do next.");
     }
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
@@ -71,8 +71,7 @@ public:
 private:
     const tools::ToolSpec spec_{
         .name = "Enqueue",
-        .description =
-            "Queue a follow-up for yourself that is taken up as a new turn after this one.",
+        .description = "Queue a follow-up for yourself that starts a new turn after this one.",
         .family = tools::Family::CoreAgent,
         .risk = domain::RiskLevel::ReadOnly,
         .category = "agent",

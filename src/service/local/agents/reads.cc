@@ -335,8 +335,8 @@ base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
             skills::discover(skills::places_of(known, parts_.turn.user_home, home)).skills;
         input.session = parts_.turn.session;
         known.execution = parts_.turn.execution_of(id);
-        input.tools = turn::declarations(parts_.turn.dispatcher.registry(), known,
-                                         domain::instructed_by(message));
+        input.offer = parts_.turn.offers->of(parts_.turn.dispatcher.registry(), known,
+                                             domain::instructed_by(message));
         input.limits = parts_.turn.context_limits_of(
             known.model_override.value_or(parts_.models.runtime_default_model));
         past = TRY(scheduler::past_for(tx, id, message.id, input));

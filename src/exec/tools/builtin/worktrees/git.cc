@@ -48,7 +48,7 @@ domain::ToolError git_failed(const std::string& what, const base::ProcessExit& e
             .message = fmt::format("{}: {}", what, said),
             .details = json::object{{"tool_name", "UseWorkspace"}, {"timed_out", exit.timed_out}},
             .recovery_hint =
-                "Mend what git complains about, choose another isolation_label, or use "
+                "Fix what git complains about, choose another isolation_label, or use "
                 "mode direct."};
 }
 

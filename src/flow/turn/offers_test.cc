@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "exec/tools/fake_tool_for_test.h"
-#include "flow/turn/runner.h"
+#include "flow/turn/offers.h"
 
 namespace turn {
 namespace {
@@ -22,13 +22,13 @@ std::vector<std::string> offered(const domain::Agent& agent) {
     add("Run", tools::Family::LocalEnvironment, domain::RiskLevel::Commands);
     std::vector<std::string> names;
     for (const auto& tool :
-         declarations(registry, agent, domain::AuthorityClass::OperatorInstruction))
+         Offers().of(registry, agent, domain::AuthorityClass::OperatorInstruction).tools)
         names.push_back(tool.name);
     return names;
 }
 
 // contract: EXEC-03
-TEST(Declarations, DifferBetweenAgentsOnlyAsTheirProfilesDo) {
+TEST(Offers, DifferBetweenAgentsOnlyAsTheirProfilesDo) {
     domain::Agent named{.agent_id = {"a"}};
     named.identity.profile_preset = domain::ProfilePreset::PublicNamed;
     EXPECT_THAT(offered(named), ElementsAre("Create", "Patch", "Run"));
@@ -50,18 +50,44 @@ TEST(Declarations, DifferBetweenAgentsOnlyAsTheirProfilesDo) {
 }
 
 // What a model's own search asks for leaves this machine, and no call of it is seen here.
-TEST(Declarations, OfferNoSearchOfTheModelsOwnToWhatTheOutsideAsksFor) {
+TEST(Offers, HaveNoSearchOfTheModelsOwnWhereOnlyExternalInputAsks) {
     tools::Registry registry;
     auto search = std::make_unique<tools::FakeTool>("Search", tools::Family::LocalEnvironment);
     search->spec_to_change().web_search = true;
     registry.add(std::move(search));
-    const auto offers = [&](domain::AuthorityClass authority) {
-        return declarations(registry, {.agent_id = {"a"}}, authority).at(0).web_search;
+    Offers offers;
+    const auto has_search = [&](domain::AuthorityClass authority) {
+        return offers.of(registry, {.agent_id = {"a"}}, authority).tools.begin()->web_search;
     };
-    EXPECT_TRUE(offers(domain::AuthorityClass::OperatorInstruction));
-    EXPECT_TRUE(offers(domain::AuthorityClass::RuntimeInstruction));
-    EXPECT_FALSE(offers(domain::AuthorityClass::IntegrationSignal));
-    EXPECT_FALSE(offers(domain::AuthorityClass::ExternalEvidence));
+    EXPECT_TRUE(has_search(domain::AuthorityClass::OperatorInstruction));
+    EXPECT_TRUE(has_search(domain::AuthorityClass::RuntimeInstruction));
+    EXPECT_FALSE(has_search(domain::AuthorityClass::IntegrationSignal));
+    EXPECT_FALSE(has_search(domain::AuthorityClass::ExternalEvidence));
+}
+
+TEST(Offers, AreMadeOnceUntilTheToolsChange) {
+    tools::Registry registry;
+    const auto tool = [](const char* description) {
+        std::vector<std::unique_ptr<tools::Tool>> list;
+        auto one = std::make_unique<tools::FakeTool>("Look", tools::Family::LocalEnvironment);
+        one->spec_to_change().description = description;
+        list.push_back(std::move(one));
+        return list;
+    };
+    Offers offers;
+    const auto offer = [&] {
+        return offers.of(registry, {.agent_id = {"a"}},
+                         domain::AuthorityClass::OperatorInstruction);
+    };
+    registry.replace("server", tool("Looks."));
+    const auto first = offer();
+    EXPECT_EQ(&offer().tools.list(), &first.tools.list());
+
+    registry.replace("server", tool("Looks twice."));
+    const auto second = offer();
+    EXPECT_EQ(second.tools.begin()->description, "Looks twice.");
+    EXPECT_NE(second.digest, first.digest);
+    EXPECT_EQ(first.tools.begin()->description, "Looks.") << "an open turn keeps its own";
 }
 
 }  // namespace
