@@ -167,8 +167,10 @@ void tell_next(const Terminal& terminal, const std::string& next) {
 }
 
 void Terminal::note(std::string_view text) const {
-    std::fwrite(text.data(), 1, text.size(), err);
-    std::fputc('\n', err);
+    // One call, which locks `err`: else the live line of another thread could erase the text before
+    // its line has ended.
+    const std::string line = std::string(text) + "\n";
+    std::fwrite(line.data(), 1, line.size(), err);
     std::fflush(err);
 }
 
