@@ -1,9 +1,10 @@
 // The tools that turns are offered.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <mutex>
-#include <tuple>
 
 #include "agent/context/frame.h"
 #include "domain/agent.h"
