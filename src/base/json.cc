@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -19,15 +21,42 @@ void newline(std::string& out, const Layout& layout, int depth) {
     out.append(static_cast<std::size_t>(depth) * static_cast<std::size_t>(layout.indent), ' ');
 }
 
-void write_double(std::string& out, double number) {
-    // Boost writes 1.0 as 1E0; people and other parsers expect 1.0.
-    if (std::isfinite(number)) {
-        std::string text = fmt::format("{}", number);
-        if (text.find_first_of(".e") == std::string::npos) text += ".0";
-        out += text;
-    } else {
-        out += "null";
+// Whether any of eight bytes is written in another way inside a JSON string: a control character,
+// a quotation mark or a backslash.
+bool has_escape(std::uint64_t word) {
+    constexpr std::uint64_t kOnes = 0x0101010101010101U, kHighs = kOnes * 0x80;
+    const auto has_zero = [](std::uint64_t bytes) { return (bytes - kOnes) & ~bytes & kHighs; };
+    return ((((word - kOnes * 0x20) & ~word & kHighs) | has_zero(word ^ (kOnes * '"')) |
+             has_zero(word ^ (kOnes * '\\'))) != 0);
+}
+
+bool is_escaped(char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
+}
+
+// How many bytes at the start of `text` are written as they are.
+std::size_t plain_length(std::string_view text) {
+    std::size_t at = 0;
+    for (std::uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
+        std::memcpy(&word, text.data() + at, sizeof word);
+        if (has_escape(word)) break;
     }
+    while (at < text.size() && !is_escaped(text[at])) ++at;
+    return at;
+}
+
+void write_escaped(std::string& out, char c) {
+    constexpr std::string_view kNamed = "\"\\\b\f\n\r\t", kNames = "\"\\bfnrt";
+    out += '\\';
+    if (const auto at = kNamed.find(c); at != std::string_view::npos) {
+        out += kNames[at];
+        return;
+    }
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const auto code = static_cast<unsigned char>(c);
+    out += "u00";
+    out += kDigits[code >> 4];
+    out += kDigits[code & 15];
 }
 
 bool has_double(const json::value& value) {
@@ -51,7 +80,7 @@ void write_members(std::string& out, const json::object& object, const Layout& l
         if (!first) out += ',';
         first = false;
         newline(out, layout, depth + 1);
-        out += json::serialize(json::string_view(member->key()));
+        append_json_string(out, std::string_view(member->key()));
         out += layout.indent == 0 ? ":" : ": ";
         write(out, member->value(), layout, depth + 1);
     }
@@ -75,7 +104,7 @@ void write(std::string& out, const json::value& value, const Layout& layout, int
         if (!value.get_array().empty()) newline(out, layout, depth);
         out += ']';
     } else if (value.is_double()) {
-        write_double(out, value.get_double());
+        append_json_double(out, value.get_double());
     } else {
         out += json::serialize(value);
     }
@@ -96,6 +125,29 @@ Result<json::value> parse_json(std::string_view text) {
     const auto column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0.
     return fail(ErrorCode::InvalidInput, "not valid JSON at line {}, column {}: {}", line, column,
                 error.message());
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+    out += '"';
+    while (true) {
+        const std::size_t plain = plain_length(text);
+        out += text.substr(0, plain);
+        if (plain == text.size()) break;
+        write_escaped(out, text[plain]);
+        text.remove_prefix(plain + 1);
+    }
+    out += '"';
+}
+
+void append_json_double(std::string& out, double number) {
+    // Boost writes 1.0 as 1E0; people and other parsers expect 1.0.
+    if (std::isfinite(number)) {
+        std::string text = fmt::format("{}", number);
+        if (text.find_first_of(".e") == std::string::npos) text += ".0";
+        out += text;
+    } else {
+        out += "null";
+    }
 }
 
 std::string json_text(const json::value& value) {

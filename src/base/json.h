@@ -20,6 +20,10 @@ Result<json::value> parse_json(std::string_view text);
 // Compact text; members in the order they were inserted. Numbers that are whole are written whole.
 std::string json_text(const json::value& value);
 
+// The same for a text or a number that is no value yet, behind what `out` has already.
+void append_json_string(std::string& out, std::string_view text);
+void append_json_double(std::string& out, double number);
+
 // Compact text with members sorted at every level: equal values give equal bytes.
 std::string canonical_json(const json::value& value);
 

@@ -67,6 +67,17 @@ TEST(Json, EscapesKeysAndStrings) {
     EXPECT_EQ(parsed(json_text(value)), value);
 }
 
+TEST(Json, EscapesATextAsTheLibraryDoes) {
+    for (int byte = 0; byte < 128; ++byte)
+        for (std::size_t before = 0; before < 9; ++before) {
+            const std::string text = std::string(before, 'a') + static_cast<char>(byte) + "äb";
+            std::string out = "behind ";
+            append_json_string(out, text);
+            EXPECT_EQ(out, "behind " + json::serialize(json::string_view(text)))
+                << byte << " at " << before;
+        }
+}
+
 TEST(Json, FindsMembersOrFallsBack) {
     const auto value = parsed(R"({"s":"x","i":-3,"u":18446744073709551615,"b":true,"d":1.5})");
     EXPECT_EQ(*find(value, "s"), "x");

@@ -1,8 +1,12 @@
 #include "base/typed.h"
 
 #include <cctype>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <utility>
+
+#include <fmt/compile.h>
 
 #include "base/text.h"
 
@@ -181,6 +185,83 @@ void decode_at(const Type& type, void* to, const json::value& from, Unknown unkn
     }
 }
 
+// An absent optional is left out, unless its field says otherwise.
+bool is_left_out(const Field& field, const void* member) {
+    return field.type->kind == Kind::Optional && !field.type->get_optional(member) &&
+           !(field.doc && field.doc->null_when_absent);
+}
+
+void write_int(const Type& type, const void* from, std::string& to) {
+    const std::int64_t number = type.get_int(from);
+    if (type.max > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        fmt::format_to(std::back_inserter(to), FMT_COMPILE("{}"),
+                       static_cast<std::uint64_t>(number));
+    else
+        fmt::format_to(std::back_inserter(to), FMT_COMPILE("{}"), number);
+}
+
+void write_object(const json::object& object, std::string& to) {
+    char before = '{';
+    for (const auto& member : object) {
+        to += std::exchange(before, ',');
+        append_json_string(to, std::string_view(member.key()));
+        to += ':';
+        to += json_text(member.value());
+    }
+    to += before == '{' ? "{}" : "}";
+}
+
+void write_name(std::string_view name, std::string& to) {
+    to += '"';
+    to += name;  // A name in C++ needs no escape.
+    to += "\":";
+}
+
+// `before` is written before the first one that is written, if it is not NUL.
+void write_fields(const Type& type, const void* from, char before, std::string& to) {
+    for (const auto& field : type.fields) {
+        const void* member = field.member(const_cast<void*>(from));
+        if (is_left_out(field, member)) continue;
+        if (before != '\0') to += before;
+        before = ',';
+        write_name(field.name, to);
+        write(*field.type, member, to);
+    }
+}
+
+void write_map(const Type& type, const void* from, std::string& to) {
+    struct Target {
+        std::string& to;
+        const Type& item;
+        char before;
+    } target{to, *type.item, '{'};
+    type.each(
+        from,
+        [](void* context, std::string_view key, const void* value) {
+            auto& t = *static_cast<Target*>(context);
+            t.to += std::exchange(t.before, ',');
+            append_json_string(t.to, key);
+            t.to += ':';
+            write(t.item, value, t.to);
+        },
+        &target);
+    to += target.before == '{' ? "{}" : "}";
+}
+
+void write_variant(const Type& type, const void* from, std::string& to) {
+    for (const auto& alternative : type.alternatives) {
+        const void* held = alternative.get(from);
+        if (!held) continue;
+        to += '{';
+        write_name(type.tag_key, to);
+        append_json_string(to, alternative.tag);
+        write_fields(*alternative.type, held, ',', to);
+        to += '}';
+        return;
+    }
+    to += "null";
+}
+
 json::object described(json::object schema, const FieldDoc* doc) {
     if (!doc) return schema;
     if (!doc->text.empty()) schema["description"] = view(doc->text);
@@ -285,9 +366,7 @@ void encode(const Type& type, const void* from, json::value& to) {
             object.reserve(type.fields.size());
             for (const auto& field : type.fields) {
                 const void* member = field.member(const_cast<void*>(from));
-                const bool absent =
-                    field.type->kind == Kind::Optional && !field.type->get_optional(member);
-                if (absent && !(field.doc && field.doc->null_when_absent)) continue;
+                if (is_left_out(field, member)) continue;
                 encode(*field.type, member, object[view(field.name)]);
             }
             return;
@@ -327,6 +406,50 @@ void encode(const Type& type, const void* from, json::value& to) {
             }
             return;
         }
+    }
+}
+
+void write(const Type& type, const void* from, std::string& to) {
+    switch (type.kind) {
+        case Kind::Bool:
+            to += type.get_int(from) != 0 ? "true" : "false";
+            return;
+        case Kind::Int:
+            return write_int(type, from, to);
+        case Kind::Double:
+            return append_json_double(to, *static_cast<const double*>(from));
+        case Kind::Text:
+            if (type.text_at) return append_json_string(to, *type.text_at(from));
+            return append_json_string(to, type.get_text(from));
+        case Kind::Json:
+            to += json_text(*static_cast<const json::value*>(from));
+            return;
+        case Kind::Object:
+            return write_object(*static_cast<const json::object*>(from), to);
+        case Kind::Enum:
+            return append_json_string(to, type.names[static_cast<std::size_t>(type.get_int(from))]);
+        case Kind::Optional:
+            if (const void* held = type.get_optional(from)) return write(*type.item, held, to);
+            to += "null";
+            return;
+        case Kind::Struct:
+            to += '{';
+            write_fields(type, from, '\0', to);
+            to += '}';
+            return;
+        case Kind::List: {
+            to += '[';
+            for (std::size_t i = 0; i < type.size(from); ++i) {
+                if (i > 0) to += ',';
+                write(*type.item, type.at(from, i), to);
+            }
+            to += ']';
+            return;
+        }
+        case Kind::Map:
+            return write_map(type, from, to);
+        case Kind::Variant:
+            return write_variant(type, from, to);
     }
 }
 

@@ -92,6 +92,8 @@ struct Type {
     std::int64_t (*get_int)(const void*){nullptr};
     void (*set_int)(void*, std::int64_t){nullptr};
     std::string (*get_text)(const void*){nullptr};
+    // Where the text itself is; null for a time, which is not kept as text.
+    const std::string* (*text_at)(const void*){nullptr};
     bool (*set_text)(void*, std::string_view){nullptr};
     const void* (*get_optional)(const void*){nullptr};
     void* (*emplace)(void*){nullptr};  // Optional: engage. List: append.
@@ -108,6 +110,8 @@ struct Fault {
 };
 
 void encode(const Type& type, const void* from, json::value& to);
+// Appends what json_text() makes of the encoded value, without making it.
+void write(const Type& type, const void* from, std::string& to);
 void decode(const Type& type, void* to, const json::value& from, Unknown unknown,
             const std::string& pointer, std::vector<Fault>& faults);
 json::object schema(const Type& type);
@@ -160,6 +164,7 @@ Type text_type() {
     Type type{.kind = Kind::Text};
     if constexpr (std::is_same_v<T, std::string>) {
         type.get_text = [](const void* p) { return *static_cast<const std::string*>(p); };
+        type.text_at = [](const void* p) { return static_cast<const std::string*>(p); };
         type.set_text = [](void* p, std::string_view text) {
             *static_cast<std::string*>(p) = text;
             return true;
@@ -174,6 +179,7 @@ Type text_type() {
         };
     } else {
         type.get_text = [](const void* p) { return static_cast<const T*>(p)->value; };
+        type.text_at = [](const void* p) { return &static_cast<const T*>(p)->value; };
         type.set_text = [](void* p, std::string_view text) {
             static_cast<T*>(p)->value = text;
             return true;

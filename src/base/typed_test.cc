@@ -124,6 +124,25 @@ TEST(Typed, ReadsBackWhatItWrote) {
     EXPECT_EQ(from_json<Everything>(to_json(Everything{}), Unknown::Reject), Everything{});
 }
 
+template <class T>
+std::string written(const T& value) {
+    std::string text;
+    typed::write(typed::type_of<T>(), &value, text);
+    return text;
+}
+
+TEST(Typed, WritesTheTextOfTheValueWithoutMakingIt) {
+    for (const auto& one : {everything(), Everything{}})
+        EXPECT_EQ(written(one), json_text(to_json(one)));
+    const Ranges ends{.tiny = -128, .small = 65535, .large = INT64_MIN, .huge = UINT64_MAX};
+    EXPECT_EQ(written(ends), json_text(to_json(ends)));
+    for (const Documented& one : {Documented{}, Documented{.default_ = "x", .mood = Mood::Calm}})
+        EXPECT_EQ(written(one), json_text(to_json(one)));
+    const Drawing drawing{{Circle{.radius = 2}, Empty{}}};
+    EXPECT_EQ(written(drawing), json_text(to_json(drawing)));
+    EXPECT_EQ(written(Drawing{}), R"({"shapes":[]})");
+}
+
 TEST(Typed, DescribesEveryKindOfField) {
     EXPECT_EQ(
         json_text(schema_of<Everything>()),

@@ -25,10 +25,12 @@ bool looks_like_reference(std::string_view text) {
 }
 
 // Returns its digest.
-std::string add_body(std::string_view agent, std::string text, std::vector<Body>& bodies) {
+std::string add_body(std::string_view agent, std::string_view text, std::vector<Body>& bodies) {
     std::string hash = hash_of(agent, text);
-    if (std::ranges::find(bodies, hash, &Body::hash) == bodies.end())
-        bodies.push_back({hash, std::move(text)});
+    if (std::ranges::find(bodies, hash, &Body::hash) == bodies.end()) {
+        bodies.push_back({hash, {}});
+        base::append_json_string(bodies.back().text, text);
+    }
     return hash;
 }
 
@@ -41,7 +43,7 @@ void collect(std::string_view agent, json::value& value, std::size_t bytes_min,
     } else if (auto* text = value.if_string()) {
         const std::string_view view(text->data(), text->size());
         if (view.size() < bytes_min && !looks_like_reference(view)) return;
-        value = std::string(kBodyMark) + add_body(agent, std::string(view), bodies);
+        value = std::string(kBodyMark) + add_body(agent, view, bodies);
     }
 }
 
@@ -57,7 +59,7 @@ void collect_references(const json::value& value, std::set<std::string>& hashes)
 }
 
 base::Result<Shared> encoded(Shared shared, const json::value& record) {
-    for (const auto& body : shared.bodies) TRY(encode(json::value(body.text)));
+    for (const auto& body : shared.bodies) TRY(check_text(body.text));
     shared.text = TRY(encode(record));
     return shared;
 }
@@ -139,18 +141,17 @@ Status SqlTx::keep_bodies(const AgentId& agent, const std::string& owner,
 
 // One that is there is compared, and replaced when it was damaged.
 Status SqlTx::put_body(const Body& body) {
-    const auto text = TRY(encode(json::value(body.text)));
     bool is_there = false;
     TRY(connection_.query("SELECT body FROM bodies WHERE hash = $1", {body.hash},
                           [&](const Row& row) -> Status {
-                              is_there = row.text(0) == text;
+                              is_there = row.text(0) == body.text;
                               return {};
                           }));
     if (is_there) return {};
     TRY(
         change("INSERT INTO bodies (hash, body) VALUES ($1, $2) "
                "ON CONFLICT (hash) DO UPDATE SET body = excluded.body",
-               {body.hash, text}));
+               {body.hash, body.text}));
     return {};
 }
 

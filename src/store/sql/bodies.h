@@ -34,7 +34,7 @@ inline constexpr std::string_view kSharedFrameMember = "system_blocks";
 
 struct Body {
     std::string hash;
-    std::string text;
+    std::string text;  // As it is stored: a JSON string.
 };
 
 // A record as it is stored, and the bodies that it refers to, each once.

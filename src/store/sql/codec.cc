@@ -14,17 +14,15 @@ constexpr std::size_t kRecordDepthMax = base::kJsonDepthMax + 32;
 
 base::Result<std::string> encode(const json::value& value) {
     auto text = base::json_text(value);
-    if (!base::is_utf8(text))
-        return base::fail(ErrorCode::InvalidInput,
-                          "a record has text that is not UTF-8; clean it before storing it");
+    TRY(check_text(text));
     return text;
 }
 
 base::Result<std::string> encode(const base::typed::Type& type, const void* record) {
-    Room room;
-    json::value value(room.storage());
-    base::typed::encode(type, record, value);
-    return encode(value);
+    std::string text;
+    base::typed::write(type, record, text);
+    TRY(check_text(text));
+    return text;
 }
 
 base::Result<json::value> parse(std::string_view text, json::storage_ptr storage) {
@@ -39,3 +37,14 @@ base::Result<json::value> parse(std::string_view text, json::storage_ptr storage
 }
 
 }  // namespace sql::detail
+
+namespace sql {
+
+base::Status check_text(std::string_view text) {
+    if (!base::is_utf8(text))
+        return base::fail(base::ErrorCode::InvalidInput,
+                          "a record has text that is not UTF-8; clean it before storing it");
+    return {};
+}
+
+}  // namespace sql

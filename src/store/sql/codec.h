@@ -28,6 +28,9 @@ base::Result<std::string> encode(const json::value& value);
 base::Result<json::value> parse(std::string_view text, json::storage_ptr storage = {});
 }  // namespace detail
 
+// InvalidInput when the text of a record is not UTF-8.
+base::Status check_text(std::string_view text);
+
 // InvalidInput when the record holds text that is not UTF-8: it could not be read back.
 template <class T>
 base::Result<std::string> encode(const T& record) {
