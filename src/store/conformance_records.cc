@@ -133,10 +133,10 @@ TEST_P(StoreConformance, ATransactionSeesWhatItChangesHoweverOftenItHasRead) {
 TEST_P(StoreConformance, AFrameIsKeptBesideItsAttempt) {
     write([](Tx& tx) -> Status {
         TRY(tx.open_attempt(attempt("r1")));
-        return tx.put_frame({"r1"}, R"({"system":"be kind"})");
+        return tx.put_frame({"r1"}, {{"system", "be kind"}});
     });
     read([](Tx& tx) -> Status {
-        EXPECT_EQ(TRY(tx.frame({"r1"})), R"({"system":"be kind"})");
+        EXPECT_EQ(TRY(tx.frame({"r1"})), (json::value{{"system", "be kind"}}));
         EXPECT_EQ(TRY(tx.frame({"r2"})), std::nullopt);
         return {};
     });

@@ -43,7 +43,7 @@ inline base::Status put_turn(store::Tx& tx, const std::string& agent, const std:
     domain::Attempt attempt{
         .run_id = {"run-" + id}, .agent_id = {agent}, .message_id = {id}, .opened_at = at};
     TRY(tx.open_attempt(attempt));
-    TRY(tx.put_frame(attempt.run_id, R"({"system_prompt":")" + std::string(500, 'p') + R"("})"));
+    TRY(tx.put_frame(attempt.run_id, json::object{{"system_prompt", std::string(500, 'p')}}));
     domain::ToolExecution execution{
         .call = {.call_id = {"call-" + id}, .run_id = attempt.run_id, .agent_id = {agent}}};
     execution.envelope = json::object{{"path", "/x/tool-artifacts/" + id + ".log"}};

@@ -435,7 +435,7 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     TRY(note_prompted(log.tx(), agent_id, planned->prompt.decisions));
     TRY(log.tx().open_attempt(opened.attempt));
     TRY(queue::resolve_waits(log, message, opened.attempt.run_id));
-    TRY(log.tx().put_frame(opened.attempt.run_id, base::json_text(base::to_json(frame))));
+    TRY(log.tx().put_frame(opened.attempt.run_id, base::to_json(frame)));
     TRY(record_opening(log, opened, planned->prompt, planned->build_ms));
     if (claimed->entry.tries == 0)
         TRY(briefs::publish(log, agent, opened.statistics, briefs::ack(agent, message)));

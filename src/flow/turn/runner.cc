@@ -193,7 +193,7 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
             if (!frame)
                 return base::fail(base::ErrorCode::Corrupt, "attempt {} has lost its prompt frame",
                                   run);
-            left.frame = TRY(base::from_json<context::Frame>(TRY(base::parse_json(*frame))));
+            left.frame = TRY(base::from_json<context::Frame>(*frame));
             left.conversation = context::conversation_for(TRY(past_of(tx, left.facts.attempt)),
                                                           left.facts.message.id);
             left.pending = TRY(pending_effects(tx, left.facts.attempt));

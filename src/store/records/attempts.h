@@ -22,10 +22,11 @@ public:
     // Agents with an open attempt, by id, after `after`.
     virtual Result<std::vector<AgentId>> agents_with_open_attempt(const AgentId& after,
                                                                   std::int64_t limit) = 0;
-    // The prompt frame an attempt was opened with. Stored apart, because it is large and never
-    // changes.
-    virtual Status put_frame(const RunId& id, const std::string& frame) = 0;
-    virtual Result<std::optional<std::string>> frame(const RunId& id) = 0;
+    // The prompt frame an attempt was opened with, as JSON. Stored apart, because it is large and
+    // never changes. One that is a text comes back as the value that the text is, if it is one:
+    // earlier versions stored frames so.
+    virtual Status put_frame(const RunId& id, json::value frame) = 0;
+    virtual Result<std::optional<json::value>> frame(const RunId& id) = 0;
 
     // Inserts or replaces a call and its result.
     virtual Status put_tool_execution(const domain::ToolExecution& execution) = 0;

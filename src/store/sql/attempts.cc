@@ -62,9 +62,8 @@ Result<std::vector<AgentId>> SqlTx::agents_with_open_attempt(const AgentId& afte
         {after, bounded(limit)});
 }
 
-// A frame that is a JSON object is stored as that, with references: most of it is the same in every
-// turn. Any other text is stored as a JSON string: not every engine takes NUL bytes in text.
-Status SqlTx::put_frame(const RunId& id, const std::string& frame) {
+// An object is stored with references: most of it is the same in every turn.
+Status SqlTx::put_frame(const RunId& id, json::value frame) {
     AgentId agent;
     TRY(connection_.query("SELECT agent_id FROM attempts WHERE run_id = $1", {id},
                           [&](const Row& row) -> Status {
@@ -72,9 +71,8 @@ Status SqlTx::put_frame(const RunId& id, const std::string& frame) {
                               return {};
                           }));
     Shared shared;
-    auto parsed = decode<json::value>(frame);
-    if (parsed && parsed->is_object() && base::json_text(*parsed) == frame)
-        shared = TRY(share_frame(agent.value, std::move(*parsed)));
+    if (frame.is_object())
+        shared = TRY(share_frame(agent.value, std::move(frame)));
     else
         shared.text = TRY(encode(frame));
     TRY(
@@ -84,12 +82,15 @@ Status SqlTx::put_frame(const RunId& id, const std::string& frame) {
     return keep_bodies(agent, frame_owner(id), shared.bodies);
 }
 
-Result<std::optional<std::string>> SqlTx::frame(const RunId& id) {
+Result<std::optional<json::value>> SqlTx::frame(const RunId& id) {
     auto stored = TRY(record<json::value>("SELECT frame FROM frames WHERE run_id = $1", {id}));
     if (!stored) return std::nullopt;
-    if (const auto* text = stored->if_string()) return std::string(text->data(), text->size());
+    if (const auto* text = stored->if_string()) {
+        auto parsed = base::parse_json(std::string_view(text->data(), text->size()));
+        return parsed ? std::move(*parsed) : std::move(*stored);
+    }
     TRY(restore(*stored));
-    return base::json_text(*stored);
+    return stored;
 }
 
 Status SqlTx::put_tool_execution(const ToolExecution& execution) {

@@ -79,8 +79,8 @@ public:
     Result<std::vector<domain::Attempt>> open_attempts(std::int64_t limit) override;
     Result<std::vector<domain::AgentId>> agents_with_open_attempt(const domain::AgentId& after,
                                                                   std::int64_t limit) override;
-    Status put_frame(const domain::RunId& id, const std::string& frame) override;
-    Result<std::optional<std::string>> frame(const domain::RunId& id) override;
+    Status put_frame(const domain::RunId& id, json::value frame) override;
+    Result<std::optional<json::value>> frame(const domain::RunId& id) override;
 
     Status put_tool_execution(const domain::ToolExecution& execution) override;
     Result<std::optional<domain::ToolExecution>> tool_execution(

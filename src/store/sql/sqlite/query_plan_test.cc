@@ -35,7 +35,7 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.open_attempt_of({"a"}));
     TRY(tx.open_attempts(1));
     TRY(tx.agents_with_open_attempt({}, 1));
-    TRY(tx.put_frame({"r"}, "{\"prompt\":\"" + std::string(2000, 'x') + "\"}"));
+    TRY(tx.put_frame({"r"}, json::object{{"prompt", std::string(2000, 'x')}}));
     TRY(tx.put_frame({"r"}, "f"));
     TRY(tx.frame({"r"}));
     TRY(tx.put_tool_execution({.call = {.call_id = {"c"}, .run_id = {"r"}, .agent_id = {"a"}}}));
