@@ -39,6 +39,9 @@ constexpr const char* kReaderPragmas =
 
 constexpr std::chrono::milliseconds kOpenRetryPause{5};
 
+// More places of statements than the program has literals: some are made as they are needed.
+constexpr std::size_t kPlacesMax = 1024;
+
 class StatementRow final : public sql::Row {
 public:
     explicit StatementRow(sqlite3_stmt* statement) : statement_(statement) {}
@@ -205,8 +208,20 @@ Result<std::unique_ptr<Connection>> Connection::open_bytes(const std::string& by
 }
 
 Result<sqlite3_stmt*> Connection::prepare(std::string_view statement) {
-    if (const auto found = statements_.find(statement); found != statements_.end())
-        return found->second.get();
+    if (const auto place = placed_.find(statement.data());
+        place != placed_.end() && place->second.text == statement)
+        return place->second.statement;
+    auto found = statements_.find(statement);
+    if (found == statements_.end()) {
+        TRY(prepare_new(statement));
+        found = statements_.find(statement);
+    }
+    if (placed_.size() >= kPlacesMax) placed_.clear();
+    placed_.insert_or_assign(statement.data(), Placed{found->first, found->second.get()});
+    return found->second.get();
+}
+
+Result<sqlite3_stmt*> Connection::prepare_new(std::string_view statement) {
     // "$2" would be a name to SQLite, numbered by its first appearance; "?2" is the number.
     std::string text(statement);
     std::ranges::replace(text, '$', '?');

@@ -84,6 +84,7 @@ private:
     Status set_up(const ConnectionOptions& options);
     Status set_up_writer(std::chrono::milliseconds timeout);
     Result<sqlite3_stmt*> prepare(std::string_view statement);
+    Result<sqlite3_stmt*> prepare_new(std::string_view statement);
     Result<sqlite3_stmt*> bound(std::string_view statement, sql::Params params);
     Status check_transaction() const;
     Status control(std::string_view statement);  // BEGIN, COMMIT and their kin.
@@ -94,6 +95,13 @@ private:
     bool begun_{false};
     store::Durability durability_{store::Durability::Disk};
     std::unordered_map<std::string, Statement, TextHash, std::equal_to<>> statements_;
+    // The same by where their texts are: nearly all are literals, and comparing one costs less than
+    // hashing it. What is at a place may have changed, so the text is compared.
+    struct Placed {
+        std::string_view text;  // In `statements_`.
+        sqlite3_stmt* statement;
+    };
+    std::unordered_map<const char*, Placed> placed_;
 };
 
 }  // namespace sqlite
