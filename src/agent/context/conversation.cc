@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "agent/context/digest.h"
 #include "agent/context/frame.h"
@@ -24,7 +24,9 @@ constexpr std::string_view kInterjection = "operator_interjection";
 constexpr std::size_t kCallsInDigest = 24;
 
 UserTurn user(std::string text) {
-    return {{{Stability::TurnScoped, std::move(text)}}};
+    UserTurn turn;
+    turn.blocks.push_back({Stability::TurnScoped, std::move(text)});  // A list would copy it.
+    return turn;
 }
 
 std::int64_t estimate(std::string_view text) {
@@ -100,6 +102,7 @@ bool has_calls(const ConversationTurn& turn) {
 // the model become one.
 std::vector<ConversationTurn> paired(std::vector<ConversationTurn> turns) {
     std::vector<ConversationTurn> list;
+    list.reserve(turns.size());
     for (std::size_t i = 0; i < turns.size(); ++i) {
         const bool has_results =
             i + 1 < turns.size() && std::holds_alternative<ToolResultsTurn>(turns[i + 1]);
@@ -120,23 +123,37 @@ std::vector<ConversationTurn> paired(std::vector<ConversationTurn> turns) {
     return list;
 }
 
-// The messages whose turns later ones see as a digest only.
-using Digests = std::unordered_map<std::string_view, ExternalDigest>;
-Digests external_digests(const Past& past, const domain::MessageId& current) {
-    std::unordered_map<std::string_view, bool> trusted;
-    if (past.compaction)
-        trusted[past.compaction->message_id.value] = past.compaction->is_message_trusted;
-    for (const auto& piece : past.pieces)
-        if (piece->message) trusted[piece->message_id.value] = is_trusted(*piece->message);
-    Digests digests;
-    for (const auto& piece : past.pieces) {
-        const auto known = trusted.find(piece->message_id.value);
-        // Of a turn whose message is not known nothing is repeated.
-        const bool is_ours = known != trusted.end() && known->second;
-        if (piece->message_id != current && !is_ours) digests[piece->message_id.value].add(*piece);
+// A message of the conversation that is built.
+struct Told {
+    bool is_trusted{false};  // Of a turn whose message is not known nothing is repeated.
+    // What later turns see of one that is not, and where it stands.
+    ExternalDigest digest{};
+    std::optional<std::size_t> place{};
+};
+
+// The messages by their ids. Pieces of one mostly follow each other, and it is looked up once.
+class ToldMessages {
+public:
+    explicit ToldMessages(const Past& past) {
+        if (past.compaction)
+            of(past.compaction->message_id).is_trusted = past.compaction->is_message_trusted;
+        for (const auto& piece : past.pieces)
+            if (piece->message) of(piece->message_id).is_trusted = is_trusted(*piece->message);
     }
-    return digests;
-}
+
+    Told& of(const domain::MessageId& id) {
+        if (!last_ || last_id_ != id.value) {
+            last_ = &messages_[id.value];
+            last_id_ = id.value;
+        }
+        return *last_;
+    }
+
+private:
+    std::unordered_map<std::string_view, Told> messages_;
+    std::string_view last_id_;
+    Told* last_{nullptr};
+};
 
 }  // namespace
 
@@ -191,22 +208,25 @@ std::string digest_head(const domain::Message& message, base::Time at) {
 Conversation conversation_for(const Past& past, const domain::MessageId& message) {
     Conversation out;
     std::vector<ConversationTurn> history;
+    history.reserve(past.pieces.size() + 1);
     if (past.compaction) {
         history.emplace_back(user(compaction_text(*past.compaction, message)));
         out.compression_epoch = past.compaction->epoch;
     }
     out.rounds_left_out = past.rounds_left_out;
-    const auto digests = external_digests(past, message);
-    std::unordered_set<std::string_view> shown;
+    ToldMessages messages(past);
+    std::vector<const Told*> digests;
     for (const auto& shared : past.pieces) {
         const auto& piece = *shared;
         if (piece.message_id == message) {
             if (piece.turn && piece.kind != TranscriptKind::IncomingMessage)
                 out.current.push_back(*piece.turn);
-        } else if (const auto digest = digests.find(piece.message_id.value);
-                   digest != digests.end()) {
-            if (shown.insert(piece.message_id.value).second)
-                history.emplace_back(user(digest->second.text()));
+        } else if (auto& told = messages.of(piece.message_id); !told.is_trusted) {
+            told.digest.add(piece);
+            if (told.place) continue;
+            told.place = history.size();
+            history.emplace_back();
+            digests.push_back(&told);
         } else if (piece.kind == TranscriptKind::RuntimeFailure) {
             history.emplace_back(
                 user(fmt::format("## turn_failed\nThat turn ended without an answer ({}).",
@@ -215,6 +235,7 @@ Conversation conversation_for(const Past& past, const domain::MessageId& message
             history.push_back(*piece.turn);
         }
     }
+    for (const auto* told : digests) history[*told->place] = user(told->digest.text());
     history = paired(std::move(history));
     for (const auto* turns : {&history, &out.current})
         for (const auto& turn : *turns) out.tokens += tokens_of(turn);

@@ -25,6 +25,13 @@ PromptBlock section(Stability stability, std::string_view name, std::string_view
     return {stability, scan::without_credentials(fmt::format("## {}\n{}", name, content))};
 }
 
+// With its length before it, so that no two lists of blocks give the same bytes.
+void add_block(base::Sha256& hash, const PromptBlock& block) {
+    hash.add(fmt::format("{}{}{}:", static_cast<int>(block.stability),
+                         block.cache_breakpoint ? "!" : ".", block.text.size()));
+    hash.add(block.text);
+}
+
 // Marks the last block of each stability that outlives the turn.
 void mark_breakpoints(std::vector<PromptBlock>& blocks) {
     for (const auto kept : {Stability::Stable, Stability::AgentScoped}) {
@@ -270,18 +277,21 @@ Frame build_frame(const FrameInput& input) {
 }
 
 std::string cache_key(const domain::AgentId& agent, const Frame& frame, const Offer& offer) {
-    json::array kept;
+    base::Sha256 hash;
     for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
         for (const auto& block : *blocks)
-            if (block.stability != Stability::TurnScoped) kept.push_back(base::to_json(block));
-    kept.push_back(json::value(offer.digest));
-    const std::string hash = base::sha256_hex(base::canonical_json(kept));
-    return fmt::format("{}:ctx:{}", agent, hash.substr(0, 16));
+            if (block.stability != Stability::TurnScoped) add_block(hash, block);
+    hash.add(offer.digest);
+    return fmt::format("{}:ctx:{}", agent, hash.finish_hex().substr(0, 16));
 }
 
 std::string fingerprint(const Frame& frame) {
-    const json::array both{base::to_json(frame.system_blocks), base::to_json(frame.context_blocks)};
-    return base::sha256_hex(base::canonical_json(both)).substr(0, 16);
+    base::Sha256 hash;
+    for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks}) {
+        hash.add(fmt::format("{}:", blocks->size()));
+        for (const auto& block : *blocks) add_block(hash, block);
+    }
+    return hash.finish_hex().substr(0, 16);
 }
 
 }  // namespace context
