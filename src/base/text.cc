@@ -102,7 +102,9 @@ std::string to_utf8(std::string_view bytes) {
 }
 
 std::size_t char_count(std::string_view utf8) {
-    return static_cast<std::size_t>(std::ranges::count_if(utf8, starts_character));
+    const std::size_t ascii = ascii_length(utf8);
+    return ascii +
+           static_cast<std::size_t>(std::ranges::count_if(utf8.substr(ascii), starts_character));
 }
 
 std::string_view first_chars(std::string_view utf8, std::size_t chars) {
