@@ -28,9 +28,9 @@ void each_place(const GuidanceRoots& roots, Take take) {
     const fs::path anchor(roots.workspace->workspace_anchor);
     std::error_code failed;
     // A folder that was replaced by a link is another one than the operator attached.
-    if (fs::weakly_canonical(anchor, failed) != anchor) return;
+    if (base::real_path(anchor, failed) != anchor) return;
     // At home the agent's own file is the only one; it is not repeated as that of the workspace.
-    if (anchor == fs::weakly_canonical(roots.agent_home, failed)) return;
+    if (anchor == base::real_path(roots.agent_home, failed)) return;
     if (!at(GuidanceScope::Workspace, anchor, kAgentsMd))
         at(GuidanceScope::Workspace, anchor, kClaudeMd);
 }

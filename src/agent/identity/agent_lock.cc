@@ -57,11 +57,22 @@ std::string written_pid(const base::Fd& fd) {
     return holder.substr(0, holder.find(' '));
 }
 
+// What this process writes. It stays the same, unless the process is a copy of another.
+const std::string& own_holder() {
+    thread_local struct {
+        pid_t pid{0};
+        std::string text;
+    } own;
+    if (const pid_t pid = getpid(); own.pid != pid)
+        own = {pid, fmt::format("{} {}", pid, base::start_time_of(pid))};
+    return own.text;
+}
+
 // Only for messages and signals; the lock itself is the kernel's.
 void write_pid(const base::Fd& fd) {
-    const std::string text = fmt::format("{} {}\n", getpid(), base::start_time_of(getpid()));
-    if (written_holder(fd) == base::trim(text)) return;
-    if (ftruncate(fd.get(), 0) == 0) base::write_all(fd.get(), text);
+    const auto& text = own_holder();
+    if (written_holder(fd) == text) return;
+    if (ftruncate(fd.get(), 0) == 0) base::write_all(fd.get(), text + "\n");
 }
 
 // A number that is all of `text`.

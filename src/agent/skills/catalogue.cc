@@ -155,8 +155,7 @@ Places places_of(const domain::Agent& agent, const fs::path& user_home,
     // At home the agent's own skills are not repeated as those of the workspace, and a folder that
     // was replaced by a link is another one than the operator attached.
     std::error_code failed;
-    if (anchor != fs::weakly_canonical(agent_home, failed) &&
-        fs::weakly_canonical(anchor, failed) == anchor)
+    if (anchor != base::real_path(agent_home, failed) && base::real_path(anchor, failed) == anchor)
         places.workspace_anchor = anchor;
     return places;
 }

@@ -2,6 +2,7 @@
 
 #include "agent/workspace/git.h"
 #include "base/hash.h"
+#include "base/os/fs/open_path.h"
 #include "base/typed.h"
 
 namespace workspace {
@@ -74,7 +75,7 @@ domain::WorkspaceEntry entry_of_project(const domain::WorkspaceEntry& entry) {
 domain::WorkspaceEntry agent_home(const domain::AgentId& agent, const std::filesystem::path& home) {
     // Without links, as every other workspace: tools follow none on the way to their root.
     std::error_code failed;
-    const auto real = std::filesystem::weakly_canonical(home, failed);
+    const auto real = base::real_path(home, failed);
     return entry_of_project({.workspace_id = agent_home_id(agent),
                              .workspace_anchor = failed ? home.string() : real.string()});
 }

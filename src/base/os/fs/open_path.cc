@@ -71,6 +71,16 @@ Result<Fd> open_in(int root, const fs::path& relative, const fs::path& shown, in
     return Fd(static_cast<int>(opened));
 }
 
+// False where it cannot be found out, too.
+bool has_no_links(const fs::path& path) {
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    const Fd opened(
+        static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+    return static_cast<bool>(opened);
+}
+
 }  // namespace
 
 Result<FileId> file_id(int fd) {
@@ -89,6 +99,14 @@ Result<Fd> open_without_links(const fs::path& path, int flags, mode_t mode) {
 
 Result<Fd> open_beneath(int root, const fs::path& path, int flags, mode_t mode) {
     return open_in(root, path, path, flags, mode);
+}
+
+fs::path real_path(const fs::path& path, std::error_code& failed) {
+    const bool is_plain =
+        path.is_absolute() && path.has_filename() && path == path.lexically_normal();
+    if (!is_plain || !has_no_links(path)) return fs::weakly_canonical(path, failed);
+    failed.clear();
+    return path;
 }
 
 Result<Fd> open_file_beneath(const fs::path& root, const fs::path& path, Links links) {

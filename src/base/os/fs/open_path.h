@@ -30,6 +30,10 @@ Result<Fd> open_without_links(const std::filesystem::path& path, int flags, mode
 // is the folder itself.
 Result<Fd> open_beneath(int root, const std::filesystem::path& path, int flags, mode_t mode = 0);
 
+// `path` with its links resolved, as std::filesystem::weakly_canonical() does it, but in two system
+// calls where an absolute path has none. Blocks on the file system; any thread.
+std::filesystem::path real_path(const std::filesystem::path& path, std::error_code& failed);
+
 // What happens at a symbolic link beneath the root: it is refused, or followed as long as it leads
 // to something beneath the root.
 enum class Links { Refuse, FollowBeneath };

@@ -51,6 +51,21 @@ TEST_F(OpenPath, FollowsNoLinkAndLeavesNoFolder) {
     EXPECT_EQ(open_without_links("relative", O_RDONLY).error().code, ErrorCode::InvalidInput);
 }
 
+TEST_F(OpenPath, ResolvesLinksAsTheLibraryDoes) {
+    const fs::path before = fs::current_path();
+    fs::current_path(top_);
+    for (const auto& path :
+         {top_, top_ / "root/sub/file", top_ / "root/link", top_ / "root/inside/file",
+          top_ / "root/folder/secret", top_ / "root/missing/too", top_ / "root/inside/missing",
+          top_ / "root/../other", top_ / "root/sub/", top_ / "root//sub", top_ / "root/./sub",
+          fs::path("root/inside"), fs::path("/"), fs::path()}) {
+        std::error_code failed, expected;
+        EXPECT_EQ(real_path(path, failed), fs::weakly_canonical(path, expected)) << path;
+        EXPECT_EQ(failed, expected) << path;
+    }
+    fs::current_path(before);
+}
+
 TEST_F(OpenPath, ReadsRegularFilesOnly) {
     EXPECT_EQ(read_file_beneath(top_ / "root", "sub/file", 100), "text");
     EXPECT_EQ(read_file_beneath(top_ / "root", "sub/file", 3).error().code,
