@@ -4,10 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -23,7 +27,7 @@ namespace base {
 namespace {
 
 // The pool waits for disks, not for processors; a plan runs four calls in parallel by default.
-constexpr std::size_t kOffloadThreads = 8;
+constexpr std::size_t kOffloadThreadsFirst = 2, kOffloadThreadsMax = 8;
 
 // Longer delays would overflow the clock's nanoseconds; nothing waits for ten years.
 constexpr std::chrono::microseconds kDelayMax = std::chrono::hours(24 * 365 * 10);
@@ -77,6 +81,51 @@ private:
     std::function<void()> wake_;
 };
 
+// Threads that do one piece of work each. There are more of them when all are busy, up to a bound:
+// starting all at once would take longer than most of the work.
+class OffloadPool {
+public:
+    OffloadPool() = default;
+    OffloadPool(const OffloadPool&) = delete;
+    OffloadPool& operator=(const OffloadPool&) = delete;
+    // Drops the work that has not begun.
+    ~OffloadPool() {
+        pool_.stop();
+        join();
+    }
+
+    // Runs `work`, and then `done` on the same thread, which is no longer counted as busy.
+    void post(Job work, Job done) {
+        const std::size_t threads = kOffloadThreadsFirst + more_.size();
+        if (++unfinished_ > threads && threads < kOffloadThreadsMax) add_thread();
+        boost::asio::post(pool_, [this, work = std::move(work), done = std::move(done)]() mutable {
+            work();
+            work = nullptr;  // What it owns is gone before `done` runs.
+            --unfinished_;
+            done();
+        });
+    }
+
+    // Waits until all work is over. Nothing may be posted afterwards.
+    void join() {
+        pool_.join();
+        for (auto& thread : std::exchange(more_, {})) thread.join();
+    }
+
+private:
+    void add_thread() {
+        try {
+            more_.emplace_back([this] { pool_.attach(); });
+        } catch (const std::system_error&) {
+            // The system gives no more threads: those that are there do the work.
+        }
+    }
+
+    boost::asio::thread_pool pool_{kOffloadThreadsFirst};
+    std::atomic<std::size_t> unfinished_{0};
+    std::vector<std::thread> more_;  // Also run the work of the pool.
+};
+
 // Timers on the wall clock, made with the first of them.
 struct Wall {
     explicit Wall(boost::asio::io_context& context) : source(context), timers(clock, source) {
@@ -98,7 +147,7 @@ struct AsioLoop::State {
     boost::asio::io_context context;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard{
         context.get_executor()};
-    std::optional<boost::asio::thread_pool> pool;
+    std::optional<OffloadPool> pool;
 
     ~State() {
         pool.reset();
@@ -148,21 +197,22 @@ void AsioLoop::cancel(TimerHandle timer) {
 
 void AsioLoop::offload(Job work, Job done) {
     CHECK(work && done, "an empty job was offloaded");
-    if (!state_->pool) state_->pool.emplace(kOffloadThreads);
-    boost::asio::post(*state_->pool,
-                      [this, work = std::move(work), done = std::move(done)]() mutable {
-                          std::exception_ptr error;
-                          try {
-                              work();
-                          } catch (...) {
-                              error = std::current_exception();
-                          }
-                          work = nullptr;  // What it owns is gone before `done` runs.
-                          post([error = std::move(error), done = std::move(done)]() mutable {
-                              if (error) std::rethrow_exception(error);
-                              done();
-                          });
-                      });
+    if (!state_->pool) state_->pool.emplace();
+    const auto error = std::make_shared<std::exception_ptr>();
+    state_->pool->post(
+        [work = std::move(work), error]() mutable {
+            try {
+                work();
+            } catch (...) {
+                *error = std::current_exception();
+            }
+        },
+        [this, done = std::move(done), error]() mutable {
+            post([done = std::move(done), error = std::move(error)]() mutable {
+                if (*error) std::rethrow_exception(*error);
+                done();
+            });
+        });
 }
 
 void AsioLoop::finish_offloaded() {

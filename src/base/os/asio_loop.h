@@ -15,7 +15,7 @@ namespace base {
 
 // One thread calls run(); post() and stop() may be called from any thread, everything else from a
 // job of the loop, or before run() starts. I/O adapters built on context() must be gone before
-// the loop is. Making a loop starts no thread: offload() starts its two at its first call.
+// the loop is. Making a loop starts no thread: offload() starts some when they are needed.
 class AsioLoop final : public Loop {
 public:
     AsioLoop();

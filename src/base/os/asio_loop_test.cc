@@ -2,7 +2,10 @@
 
 #include <dirent.h>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -149,6 +152,34 @@ TEST(AsioLoop, FinishesOffloadedWorkBeforeWhatItUsesIsDestroyed) {
     loop.post([&] { loop.stop(); });
     loop.run();
     EXPECT_EQ(done, 101);
+}
+
+TEST(AsioLoop, DoesEightPiecesOfOffloadedWorkAtOnce) {
+    AsioLoop loop;
+    std::latch all(8);
+    int done = 0;
+    for (int i = 0; i < 8; ++i)
+        loop.offload([&] { all.arrive_and_wait(); },
+                     [&] {
+                         if (++done == 8) loop.stop();
+                     });
+    loop.run();
+    EXPECT_EQ(done, 8);
+}
+
+TEST(AsioLoop, StartsFewThreadsForWorkThatComesOneByOne) {
+    const std::size_t before = thread_count();
+    AsioLoop loop;
+    int left = 20;
+    std::size_t most = 0;
+    std::function<void()> next = [&] {
+        most = std::max(most, thread_count());
+        if (left-- == 0) return loop.stop();
+        loop.offload([] {}, [&] { next(); });
+    };
+    next();
+    loop.run();
+    EXPECT_LE(most, before + 2);
 }
 
 TEST(AsioLoop, PassesEscapedExceptionsToOnErrorAndContinues) {

@@ -1,6 +1,16 @@
 #include "store/sql/sqlite/readers.h"
 
+#include <chrono>
+
 namespace sqlite {
+
+namespace {
+
+// A connection reads the schema and prepares its statements, which takes as long as many reads: one
+// that is about to come back is better than a new one.
+constexpr std::chrono::milliseconds kReaderPatience{2};
+
+}  // namespace
 
 void run_read(Connection& connection, Job& job) {
     job.outcome = connection.begin(sql::Access::Read);
@@ -11,6 +21,7 @@ void run_read(Connection& connection, Job& job) {
 
 Result<std::unique_ptr<Connection>> Readers::borrow() {
     std::unique_lock lock(mutex_);
+    if (open_ > 0) returned_.wait_for(lock, kReaderPatience, [this] { return !idle_.empty(); });
     returned_.wait(lock, [this] { return !idle_.empty() || open_ < kReadersMax; });
     if (!idle_.empty()) {
         auto connection = std::move(idle_.back());

@@ -17,7 +17,8 @@ class Readers {
 public:
     explicit Readers(ConnectionOptions options) : options_(std::move(options)) {}
 
-    // Runs `work` on a snapshot; waits while all connections are lent out.
+    // Runs `work` on a snapshot; waits while all connections are lent out. Another one is opened
+    // when none comes back soon.
     Status read(store::Work work);
     // Closes the connections that nobody uses: each holds a quarter of a megabyte.
     void release_memory();
