@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -77,6 +78,14 @@ std::function<domain::Execution(const domain::AgentId&)> execution_of(const conf
         execution.supports_managed_worktrees &= has_git;
         return execution;
     };
+}
+
+// Is the default model one that is asked over HTTP?
+bool asks_over_http(const config::Config& config) {
+    if (!config.model) return false;
+    const auto found = config.providers.find(config.model->provider);
+    return found != config.providers.end() &&
+           found->second.transport != config::Transport::Scripted;
 }
 
 std::vector<std::pair<std::string, std::string>> environment_of(const config::Config& config) {
@@ -703,6 +712,10 @@ std::filesystem::path marks_folder(const config::Config& config) {
 base::Result<std::unique_ptr<Runtime>> Runtime::open(const config::Config& config, Tools tools,
                                                      std::chrono::milliseconds patience) {
     TRY(keep_sandbox(config));
+    // While the store is opened. Waited for on every way out of here.
+    std::future<void> warm;
+    if (tools != Tools::Unused && asks_over_http(config))
+        warm = std::async(std::launch::async, [] { provider::HttpClient::warm_up(); });
     auto store = TRY(open_store(config));
     auto key = TRY(trigger_key(config.home));
     scan::know({key});  // It may have been made just now.

@@ -37,9 +37,10 @@ class Runtime {
 public:
     // Opens the store of `config.home` and makes the parts; nothing is left behind when it fails.
     // Starts no thread but the store's writer and sends no request, unless tools are used: then it
-    // starts the MCP servers that are configured and, with Tools::Used, runs the loop until the
-    // tools of each are known or it has failed, for a bounded time. The caller then has the loop,
-    // and runs it. `patience` is for a provider that is down, unless `config` has one.
+    // sets up HTTP on a thread that is over when it returns, and starts the MCP servers that are
+    // configured and, with Tools::Used, runs the loop until the tools of each are known or it has
+    // failed, for a bounded time. The caller then has the loop, and runs it. `patience` is for a
+    // provider that is down, unless `config` has one.
     static base::Result<std::unique_ptr<Runtime>> open(
         const config::Config& config, Tools tools,
         std::chrono::milliseconds patience = kCommandPatience);

@@ -470,6 +470,10 @@ HttpClient::~HttpClient() {
     core_->shut_down();
 }
 
+void HttpClient::warm_up() {
+    curl_is_ready();
+}
+
 base::Loop& HttpClient::loop() {
     return core_->loop();
 }

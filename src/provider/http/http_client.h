@@ -110,6 +110,10 @@ public:
     // The loop on which everything is called.
     base::Loop& loop();
 
+    // Sets up curl and the TLS library, which the first request of the process would wait for. It
+    // takes some milliseconds. Any thread, more than once.
+    static void warm_up();
+
 private:
     friend class HttpSender;
     class Core;
