@@ -124,7 +124,7 @@ std::vector<ConversationTurn> paired(std::vector<ConversationTurn> turns) {
 }
 
 // A message of the conversation that is built.
-struct Told {
+struct PastMessage {
     bool is_trusted{false};  // Of a turn whose message is not known nothing is repeated.
     // What later turns see of one that is not, and where it stands.
     ExternalDigest digest{};
@@ -132,16 +132,16 @@ struct Told {
 };
 
 // The messages by their ids. Pieces of one mostly follow each other, and it is looked up once.
-class ToldMessages {
+class PastMessages {
 public:
-    explicit ToldMessages(const Past& past) {
+    explicit PastMessages(const Past& past) {
         if (past.compaction)
             of(past.compaction->message_id).is_trusted = past.compaction->is_message_trusted;
         for (const auto& piece : past.pieces)
             if (piece->message) of(piece->message_id).is_trusted = is_trusted(*piece->message);
     }
 
-    Told& of(const domain::MessageId& id) {
+    PastMessage& of(const domain::MessageId& id) {
         if (!last_ || last_id_ != id.value) {
             last_ = &messages_[id.value];
             last_id_ = id.value;
@@ -150,9 +150,9 @@ public:
     }
 
 private:
-    std::unordered_map<std::string_view, Told> messages_;
+    std::unordered_map<std::string_view, PastMessage> messages_;
     std::string_view last_id_;
-    Told* last_{nullptr};
+    PastMessage* last_{nullptr};
 };
 
 }  // namespace
@@ -214,19 +214,19 @@ Conversation conversation_for(const Past& past, const domain::MessageId& message
         out.compression_epoch = past.compaction->epoch;
     }
     out.rounds_left_out = past.rounds_left_out;
-    ToldMessages messages(past);
-    std::vector<const Told*> digests;
+    PastMessages messages(past);
+    std::vector<const PastMessage*> digests;
     for (const auto& shared : past.pieces) {
         const auto& piece = *shared;
         if (piece.message_id == message) {
             if (piece.turn && piece.kind != TranscriptKind::IncomingMessage)
                 out.current.push_back(*piece.turn);
-        } else if (auto& told = messages.of(piece.message_id); !told.is_trusted) {
-            told.digest.add(piece);
-            if (told.place) continue;
-            told.place = history.size();
+        } else if (auto& past_message = messages.of(piece.message_id); !past_message.is_trusted) {
+            past_message.digest.add(piece);
+            if (past_message.place) continue;
+            past_message.place = history.size();
             history.emplace_back();
-            digests.push_back(&told);
+            digests.push_back(&past_message);
         } else if (piece.kind == TranscriptKind::RuntimeFailure) {
             history.emplace_back(
                 user(fmt::format("## turn_failed\nThat turn ended without an answer ({}).",
@@ -235,7 +235,8 @@ Conversation conversation_for(const Past& past, const domain::MessageId& message
             history.push_back(*piece.turn);
         }
     }
-    for (const auto* told : digests) history[*told->place] = user(told->digest.text());
+    for (const auto* past_message : digests)
+        history[*past_message->place] = user(past_message->digest.text());
     history = paired(std::move(history));
     for (const auto* turns : {&history, &out.current})
         for (const auto& turn : *turns) out.tokens += tokens_of(turn);
