@@ -1,11 +1,15 @@
 #include "base/json.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
+
+#include <fmt/compile.h>
 
 namespace base {
 namespace {
@@ -59,54 +63,72 @@ void write_escaped(std::string& out, char c) {
     out += kDigits[code & 15];
 }
 
-bool has_double(const json::value& value) {
-    if (const auto* array = value.if_array()) return std::ranges::any_of(*array, has_double);
-    if (const auto* object = value.if_object())
-        return std::ranges::any_of(*object,
-                                   [](const auto& member) { return has_double(member.value()); });
-    return value.is_double();
-}
-
 void write(std::string& out, const json::value& value, const Layout& layout, int depth);
 
-void write_members(std::string& out, const json::object& object, const Layout& layout, int depth) {
-    std::vector<const json::key_value_pair*> members;
-    members.reserve(object.size());
-    for (const auto& member : object) members.push_back(&member);
-    if (layout.sorted)
-        std::ranges::sort(members, {}, [](auto* m) { return std::string_view(m->key()); });
-    bool first = true;
-    for (const auto* member : members) {
-        if (!first) out += ',';
-        first = false;
+void write_object(std::string& out, const json::object& object, const Layout& layout, int depth) {
+    char before = '{';
+    const auto write_member = [&](const json::key_value_pair& member) {
+        out += std::exchange(before, ',');
         newline(out, layout, depth + 1);
-        append_json_string(out, std::string_view(member->key()));
+        append_json_string(out, std::string_view(member.key()));
         out += layout.indent == 0 ? ":" : ": ";
-        write(out, member->value(), layout, depth + 1);
+        write(out, member.value(), layout, depth + 1);
+    };
+    if (object.empty()) {
+        out += "{}";
+        return;
     }
+    if (layout.sorted) {
+        std::vector<const json::key_value_pair*> members;
+        members.reserve(object.size());
+        for (const auto& member : object) members.push_back(&member);
+        std::ranges::sort(members, {}, [](auto* m) { return std::string_view(m->key()); });
+        for (const auto* member : members) write_member(*member);
+    } else {
+        for (const auto& member : object) write_member(member);
+    }
+    newline(out, layout, depth);
+    out += '}';
 }
 
+void write_array(std::string& out, const json::array& array, const Layout& layout, int depth) {
+    if (array.empty()) {
+        out += "[]";
+        return;
+    }
+    char before = '[';
+    for (const auto& item : array) {
+        out += std::exchange(before, ',');
+        newline(out, layout, depth + 1);
+        write(out, item, layout, depth + 1);
+    }
+    newline(out, layout, depth);
+    out += ']';
+}
+
+// The library's writer takes longer and writes 1.0 as 1E0.
 void write(std::string& out, const json::value& value, const Layout& layout, int depth) {
-    if (value.is_object()) {
-        out += '{';
-        write_members(out, value.get_object(), layout, depth);
-        if (!value.get_object().empty()) newline(out, layout, depth);
-        out += '}';
-    } else if (value.is_array()) {
-        out += '[';
-        bool first = true;
-        for (const auto& item : value.get_array()) {
-            if (!first) out += ',';
-            first = false;
-            newline(out, layout, depth + 1);
-            write(out, item, layout, depth + 1);
-        }
-        if (!value.get_array().empty()) newline(out, layout, depth);
-        out += ']';
-    } else if (value.is_double()) {
-        append_json_double(out, value.get_double());
-    } else {
-        out += json::serialize(value);
+    switch (value.kind()) {
+        case json::kind::object:
+            return write_object(out, value.get_object(), layout, depth);
+        case json::kind::array:
+            return write_array(out, value.get_array(), layout, depth);
+        case json::kind::string:
+            return append_json_string(out, value.get_string());
+        case json::kind::double_:
+            return append_json_double(out, value.get_double());
+        case json::kind::int64:
+            fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), value.get_int64());
+            return;
+        case json::kind::uint64:
+            fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), value.get_uint64());
+            return;
+        case json::kind::bool_:
+            out += value.get_bool() ? "true" : "false";
+            return;
+        case json::kind::null:
+            out += "null";
+            return;
     }
 }
 
@@ -116,7 +138,9 @@ Result<json::value> parse_json(std::string_view text) {
     json::parse_options options;
     options.max_depth = kJsonDepthMax;
     boost::system::error_code error;
-    json::parser parser({}, options);
+    // Most documents fit, so that reading one allocates nothing but its value.
+    std::array<unsigned char, 4096> room;
+    json::parser parser({}, options, room.data(), room.size());
     const std::size_t read = parser.write_some(json::string_view(text.data(), text.size()), error);
     if (!error && read < text.size()) error = json::error::extra_data;
     if (!error) return parser.release();
@@ -150,11 +174,17 @@ void append_json_double(std::string& out, double number) {
     }
 }
 
-std::string json_text(const json::value& value) {
-    // The library writes the same text several times as fast, but for doubles.
-    if (!has_double(value)) return json::serialize(value);
-    std::string out;
+void append_json(std::string& out, const json::value& value) {
     write(out, value, {}, 0);
+}
+
+void append_json(std::string& out, const json::object& object) {
+    write_object(out, object, {}, 0);
+}
+
+std::string json_text(const json::value& value) {
+    std::string out;
+    append_json(out, value);
     return out;
 }
 

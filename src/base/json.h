@@ -20,7 +20,9 @@ Result<json::value> parse_json(std::string_view text);
 // Compact text; members in the order they were inserted. Numbers that are whole are written whole.
 std::string json_text(const json::value& value);
 
-// The same for a text or a number that is no value yet, behind what `out` has already.
+// The same behind what `out` has already; also of a text or a number that is no value yet.
+void append_json(std::string& out, const json::value& value);
+void append_json(std::string& out, const json::object& object);
 void append_json_string(std::string& out, std::string_view text);
 void append_json_double(std::string& out, double number);
 

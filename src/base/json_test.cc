@@ -67,6 +67,16 @@ TEST(Json, EscapesKeysAndStrings) {
     EXPECT_EQ(parsed(json_text(value)), value);
 }
 
+TEST(Json, WritesWhatTheLibraryWritesButForDoubles) {
+    const auto value = parsed(
+        R"({"b":[1,-2,18446744073709551615,true,false,null,[],{}],"":{"é":"\u0007\"\\","a":[[]]}})");
+    EXPECT_EQ(json_text(value), json::serialize(value));
+    std::string behind = "x";
+    append_json(behind, value);
+    append_json(behind, value.as_object());
+    EXPECT_EQ(behind, "x" + json_text(value) + json_text(value));
+}
+
 TEST(Json, EscapesATextAsTheLibraryDoes) {
     for (int byte = 0; byte < 128; ++byte)
         for (std::size_t before = 0; before < 9; ++before) {

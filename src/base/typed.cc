@@ -200,17 +200,6 @@ void write_int(const Type& type, const void* from, std::string& to) {
         fmt::format_to(std::back_inserter(to), FMT_COMPILE("{}"), number);
 }
 
-void write_object(const json::object& object, std::string& to) {
-    char before = '{';
-    for (const auto& member : object) {
-        to += std::exchange(before, ',');
-        append_json_string(to, std::string_view(member.key()));
-        to += ':';
-        to += json_text(member.value());
-    }
-    to += before == '{' ? "{}" : "}";
-}
-
 void write_name(std::string_view name, std::string& to) {
     to += '"';
     to += name;  // A name in C++ needs no escape.
@@ -422,10 +411,9 @@ void write(const Type& type, const void* from, std::string& to) {
             if (type.text_at) return append_json_string(to, *type.text_at(from));
             return append_json_string(to, type.get_text(from));
         case Kind::Json:
-            to += json_text(*static_cast<const json::value*>(from));
-            return;
+            return append_json(to, *static_cast<const json::value*>(from));
         case Kind::Object:
-            return write_object(*static_cast<const json::object*>(from), to);
+            return append_json(to, *static_cast<const json::object*>(from));
         case Kind::Enum:
             return append_json_string(to, type.names[static_cast<std::size_t>(type.get_int(from))]);
         case Kind::Optional:
