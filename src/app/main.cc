@@ -103,6 +103,7 @@ private:
 };
 
 constexpr std::chrono::milliseconds kFlushPatience = std::chrono::seconds(15);
+constexpr std::chrono::seconds kRetentionDelay{1};  // The first request of a run comes first.
 
 constexpr std::string_view kFault =
     "holon met a fault of its own and stopped; nothing committed is lost: {}";
@@ -193,7 +194,7 @@ cli::Exit in_process(const cli::Command& command, const config::Config& config,
     const base::Signals signals((*runtime)->loop(), kEndSignals, RunInterrupt(client, terminal));
     if (EarlySignals::is_caught()) client.interrupt("operator_interrupt");
     (*runtime)->loop().post([&runtime = **runtime] {
-        runtime.retention().start(std::chrono::milliseconds(0));
+        runtime.retention().start(kRetentionDelay);
         runtime.notifier().start();
     });
     const LoopThread looping((*runtime)->loop());

@@ -82,23 +82,34 @@ base::Result<store::Removed> prune(const Parts& parts, bool dry_run) {
 
 // What the next pass is to be, or when.
 struct Keeper::Plan {
-    bool begins_notice{false};           // The operator has not been told yet.
     bool is_notice{false};               // Only counts what a pass would remove.
     std::chrono::microseconds delay{0};  // 0: now.
 };
 
 namespace {
 
-// The notice runs from the first start on, however short that process lives; how much would go is
-// counted when one lives long enough.
-base::Status begin_notice(store::Store& store, base::Time now) {
-    return store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+// The notice of a home that an older program made, unless it has begun: true when it begins now. It
+// runs from the first start on, however short that process lives; how much would go is counted when
+// one lives long enough.
+base::Result<bool> begin_notice(store::Store& store, base::Time now) {
+    const auto is_due = [](const store::RetentionState& state) {
+        return state.existed_before && !state.deletes_from;
+    };
+    bool begins = false;
+    TRY(store.read([&](store::Tx& tx) -> base::Status {
+        begins = is_due(TRY(tx.retention()));
+        return {};
+    }));
+    if (!begins) return false;
+    TRY(store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
         auto state = TRY(tx.retention());
-        if (state.deletes_from) return {};
+        begins = is_due(state);
+        if (!begins) return {};
         state.announced_at = now;
         state.deletes_from = now + kNotice;
         return tx.put_retention(state);
-    });
+    }));
+    return begins;
 }
 
 }  // namespace
@@ -110,16 +121,30 @@ Keeper::~Keeper() {
 }
 
 void Keeper::start(std::chrono::milliseconds delay) {
-    if (parts_.settings.enabled) check_later(delay);
+    if (!parts_.settings.enabled) return;
+    base::run_in_background<bool>(
+        loop_, lifetime_,
+        [&store = parts_.store, now = parts_.clock.now()] { return begin_notice(store, now); },
+        [this, delay](const base::Result<bool>& begins) {
+            if (!begins) return failed(begins.error(), [this, delay] { start(delay); });
+            if (*begins)
+                base::log_warn(
+                    "this home was made by an older version, which kept everything. In {} days "
+                    "holon begins to remove records older than {} days and beyond {} bytes. See: "
+                    "holon store status. To keep everything: holon config set retention.enabled "
+                    "false",
+                    kNotice.count(), parts_.settings.max_age_days, parts_.settings.max_bytes);
+            check_later(delay);
+        });
 }
 
 void Keeper::check_later(std::chrono::microseconds delay) {
     timer_ = loop_.after(delay, lifetime_.guard([this] { check(); }));
 }
 
-void Keeper::failed(const base::Error& error) {
+void Keeper::failed(const base::Error& error, std::move_only_function<void()> again) {
     base::log_warn("old records cannot be removed now: {}", error.message);
-    check_later(kFaultPause);
+    timer_ = loop_.after(kFaultPause, lifetime_.guard(std::move(again)));
 }
 
 void Keeper::check() {
@@ -128,10 +153,6 @@ void Keeper::check() {
         [&store = parts_.store, now = parts_.clock.now()]() -> base::Result<Plan> {
             const auto report = TRY(load_report(store, now));
             const auto& state = report.state;
-            if (state.existed_before && !state.deletes_from) {
-                TRY(begin_notice(store, now));
-                return Plan{.begins_notice = true, .is_notice = true};
-            }
             if (report.waits_until && !state.announced) return Plan{.is_notice = true};
             if (report.waits_until) return Plan{.delay = *report.waits_until - now};
             // A clock that was set back does not put the next pass off for longer than the pause.
@@ -141,19 +162,13 @@ void Keeper::check() {
             return Plan{};
         },
         [this](const base::Result<Plan>& plan) {
-            if (!plan) return failed(plan.error());
+            if (!plan) return failed(plan.error(), [this] { check(); });
             planned(*plan);
         });
 }
 
 // A long wait is checked in between: timers follow the wall clock, which may be set.
 void Keeper::planned(const Plan& plan) {
-    if (plan.begins_notice)
-        base::log_warn(
-            "this home was made by an older version, which kept everything. In {} days holon "
-            "begins to remove records older than {} days and beyond {} bytes. See: holon store "
-            "status. To keep everything: holon config set retention.enabled false",
-            kNotice.count(), parts_.settings.max_age_days, parts_.settings.max_bytes);
     if (plan.delay.count() > 0)
         return check_later(std::min<std::chrono::microseconds>(plan.delay, kPassPause));
     continue_with(std::make_shared<Pruning>(parts_, plan.is_notice), plan.is_notice);
@@ -163,7 +178,7 @@ void Keeper::continue_with(std::shared_ptr<Pruning> pruning, bool is_notice) {
     base::run_in_background<bool>(
         loop_, lifetime_, [pruning] { return pruning->step(); },
         [this, pruning, is_notice](const base::Result<bool>& has_more) {
-            if (!has_more) return failed(has_more.error());
+            if (!has_more) return failed(has_more.error(), [this] { check(); });
             if (*has_more) {
                 timer_ = loop_.after(kStepPause, lifetime_.guard([this, pruning, is_notice] {
                     continue_with(pruning, is_notice);
@@ -189,7 +204,7 @@ void Keeper::announced(const store::Removed& removed) {
             return Announced{};
         },
         [this, removed](const base::Result<Announced>& done) {
-            if (!done) return failed(done.error());
+            if (!done) return failed(done.error(), [this] { check(); });
             base::log_warn("today holon would remove as old: {}. See: holon store status",
                            text_of(removed));
             check_later(kPassPause);

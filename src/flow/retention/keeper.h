@@ -82,8 +82,8 @@ public:
     Keeper& operator=(const Keeper&) = delete;
 
     // The first pass begins after `delay`, or when kPassPause is over since the last one of any
-    // process. In a home that an older program made, the first pass only counts, and says so. Does
-    // nothing when retention is off.
+    // process. In a home that an older program made, the notice begins at once, and the first pass
+    // only counts, and says so. Does nothing when retention is off.
     void start(std::chrono::milliseconds delay);
 
 private:
@@ -95,7 +95,7 @@ private:
     void announced(const store::Removed& removed);
     void over(const store::Removed& removed, bool is_over_budget);
     void check_later(std::chrono::microseconds delay);
-    void failed(const base::Error& error);
+    void failed(const base::Error& error, std::move_only_function<void()> again);
 
     Parts parts_;
     base::Loop& loop_;

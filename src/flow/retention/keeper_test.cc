@@ -130,6 +130,21 @@ TEST_F(KeeperTest, AHomeOfAnOlderProgramIsOnlyToldWhatWouldGoForSevenDays) {
     EXPECT_EQ(load_report(*store_, loop_.now())->waits_until, std::nullopt);
 }
 
+TEST_F(KeeperTest, TheNoticeBeginsBeforeTheFirstPass) {
+    make_old_database();
+    open();
+    fill();
+    const auto started_at = loop_.now();
+    Keeper keeper(parts(), loop_);
+    keeper.start(std::chrono::seconds(10));
+    run_for(std::chrono::seconds(5));
+    EXPECT_EQ(state().deletes_from, started_at + kNotice);
+    EXPECT_EQ(state().announced, std::nullopt) << "what would go is counted by the pass";
+    run_for(std::chrono::minutes(1));
+    EXPECT_EQ(state().announced, (store::Removed{.messages = 2}));
+    EXPECT_EQ(state().deletes_from, started_at + kNotice);
+}
+
 TEST_F(KeeperTest, AnOperatorWhoAsksNeedsNoNotice) {
     make_old_database();
     open();
