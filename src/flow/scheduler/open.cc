@@ -86,7 +86,7 @@ base::Result<context::Conversation> begin_record(events::Log& log, const domain:
                                  .related_message_id = message.id};
     note.data = json::object{{"text", kResumeNote}, {"reason", "interrupted"}};
     TRY(log.tx().append_transcript(note));
-    auto past = planned.past;
+    auto past = planned.facts.past;
     past.pieces.push_back(
         std::make_shared<const context::Piece>(TRY(context::piece_of(past.head + 1, note))));
     return context::conversation_for(past, message.id);
@@ -235,19 +235,13 @@ base::Result<std::optional<domain::ExternalTriggerId>> capability_of(store::Tx& 
 
 using Planned = std::shared_ptr<const PlannedFrame>;
 
-base::Result<Planned> planned_frame(store::Tx& tx, const domain::Agent& agent,
-                                    const domain::Message& message, const OpenInput& input) {
-    const base::Time started = input.now();
-    PlannedFrame planned{.message_id = message.id,
-                         .workspace = agent.active_workspace_entry.value(),
-                         .capability = TRY(capability_of(tx, agent.agent_id)),
-                         .work_item = agent.current_work_item_id,
-                         .work_version = TRY(tx.work_version(agent.agent_id)),
-                         .past = TRY(past_for(tx, agent.agent_id, message.id, input))};
-    planned.memory_revision = TRY(tx.working_memory(agent.agent_id)).working_memory_revision;
-    planned.conversation = context::conversation_for(planned.past, message.id);
-    planned.prompt = TRY(plan_frame(tx, agent, message, input, planned.conversation));
-    planned.build_ms = base::millis_between(started, input.now());
+Planned planned_frame(const domain::Agent& agent, PromptFacts facts, const OpenInput& input) {
+    PlannedFrame planned{.workspace = agent.active_workspace_entry.value(),
+                         .work_item = agent.current_work_item_id};
+    planned.conversation = context::conversation_for(facts.past, facts.message.id);
+    planned.prompt = plan_prompt(agent, facts, input, planned.conversation);
+    planned.build_ms = base::millis_between(facts.loading_began, input.now());
+    planned.facts = std::move(facts);
     return std::make_shared<const PlannedFrame>(std::move(planned));
 }
 
@@ -255,61 +249,63 @@ base::Result<Planned> planned_frame(store::Tx& tx, const domain::Agent& agent,
 base::Result<Planned> frame_for(store::Tx& tx, const domain::Agent& agent,
                                 const domain::Message& message, const OpenInput& input) {
     const auto& ahead = input.planned;
-    if (ahead && ahead->message_id == message.id && input.workspace_notice.empty() &&
+    if (ahead && ahead->facts.message.id == message.id && input.workspace_notice.empty() &&
         ahead->workspace == agent.active_workspace_entry &&
-        ahead->capability == TRY(capability_of(tx, agent.agent_id)) &&
+        ahead->facts.capability == TRY(capability_of(tx, agent.agent_id)) &&
         ahead->work_item == agent.current_work_item_id &&
-        ahead->work_version == TRY(tx.work_version(agent.agent_id)) &&
-        ahead->memory_revision == TRY(tx.working_memory(agent.agent_id)).working_memory_revision &&
-        ahead->past.head == TRY(tx.stream_head(agent.agent_id, store::Stream::Transcript)))
+        ahead->facts.work_version == TRY(tx.work_version(agent.agent_id)) &&
+        ahead->facts.memory.working_memory_revision ==
+            TRY(tx.working_memory(agent.agent_id)).working_memory_revision &&
+        ahead->facts.past.head == TRY(tx.stream_head(agent.agent_id, store::Stream::Transcript)))
         return ahead;
-    return planned_frame(tx, agent, message, input);
+    return planned_frame(agent, TRY(load_prompt_facts(tx, agent, message, input)), input);
 }
 
 }  // namespace
 
-base::Result<context::Past> past_for(store::Tx& tx, const domain::AgentId& agent,
-                                     const domain::MessageId& message, const OpenInput& input) {
-    return context::load_past(
-        tx, agent,
-        {.message = message,
-         .tokens_max =
-             input.limits ? input.limits->prompt_budget * kPastBudgets : context::kPastTokensMax},
-        input.recent.get());
+base::Result<PromptFacts> load_prompt_facts(store::Tx& tx, const domain::Agent& agent,
+                                            const domain::Message& message,
+                                            const OpenInput& input) {
+    const auto tokens_max =
+        input.limits ? input.limits->prompt_budget * kPastBudgets : context::kPastTokensMax;
+    PromptFacts facts{.message = message, .loading_began = input.now()};
+    facts.capability = TRY(capability_of(tx, agent.agent_id));
+    facts.work_version = TRY(tx.work_version(agent.agent_id));
+    facts.past = TRY(context::load_past(tx, agent.agent_id,
+                                        {.message = message.id, .tokens_max = tokens_max},
+                                        input.recent.get()));
+    facts.work = TRY(context::load_work(tx, agent, input.home));
+    facts.memory = TRY(tx.working_memory(agent.agent_id));
+    return facts;
 }
 
-base::Result<context::PlannedPrompt> plan_frame(store::Tx& tx, const domain::Agent& agent,
-                                                const domain::Message& message,
-                                                const OpenInput& input,
-                                                const context::Conversation& said) {
-    context::FrameInput facts{
+context::PlannedPrompt plan_prompt(const domain::Agent& agent, const PromptFacts& facts,
+                                   const OpenInput& input, const context::Conversation& said) {
+    context::FrameInput frame{
         .agent = agent,
         .workspace = agent.active_workspace_entry.value(),
-        .message = message,
+        .message = facts.message,
         .agent_home = input.home.string(),
         .guidance = input.guidance,
         .offer = input.offer,
+        .memory = facts.memory,
         .compression_epoch = said.compression_epoch,
+        .work = facts.work,
         .skills = input.skills,
         .active_skills = skills::at_turn_start(agent.active_skills, input.session),
         .workspace_notice = input.workspace_notice,
         .conversation_tokens = said.tokens};
-    facts.memory = TRY(tx.working_memory(agent.agent_id));
-    if (input.limits) facts.prompt_budget = input.limits->prompt_budget;
-    facts.work = TRY(context::load_work(tx, agent, input.home));
-    if (auto capability = TRY(capability_of(tx, agent.agent_id)))
-        facts.capability = context::Capability{std::move(*capability)};
-    return context::plan_prompt(facts);
+    if (input.limits) frame.prompt_budget = input.limits->prompt_budget;
+    if (facts.capability) frame.capability = context::Capability{*facts.capability};
+    return context::plan_prompt(frame);
 }
 
-base::Result<Planned> plan_ahead(store::Tx& tx, domain::Agent agent, const OpenInput& input) {
-    const auto next = TRY(tx.next_message(agent.agent_id));
-    if (!next || input.vanished) return nullptr;
+Planned plan_ahead(domain::Agent agent, PromptFacts facts, const OpenInput& input) {
+    if (input.recent) input.recent->keep(agent.agent_id, facts.past);
+    if (input.vanished) return nullptr;
     agent.execution = input.execution;
     if (!agent.active_workspace_entry) agent.active_workspace_entry = input.home_workspace;
-    auto planned = TRY(planned_frame(tx, agent, next->message, input));
-    if (input.recent) input.recent->keep(agent.agent_id, planned->past);
-    return planned;
+    return planned_frame(agent, std::move(facts), input);
 }
 
 base::Result<bool> note_failure(events::Log& log, const domain::AgentId& agent_id,
@@ -422,13 +418,13 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     const auto planned = TRY(frame_for(log.tx(), agent, message, here));
     const auto& frame = planned->prompt.frame;
     auto conversation = TRY(begin_record(log, message, opened.attempt.run_id, *planned));
-    opened.attempt.history_after = planned->past.after_seq;
+    opened.attempt.history_after = planned->facts.past.after_seq;
     opened.attempt.context_tokens = context::tokens_of(frame.system_blocks) +
                                     context::tokens_of(frame.context_blocks) + here.offer.tokens +
                                     conversation.tokens;
     std::vector<turn::Effect> effects{turn::AskModel{1}};
     const bool is_large = turn::is_compaction_due(opened.attempt, 1, input.limits);
-    if (planned->past.is_cut || (is_large && conversation.tokens > 0)) {
+    if (planned->facts.past.is_cut || (is_large && conversation.tokens > 0)) {
         opened.attempt.state = domain::Compacting{.round = 1};
         effects = {turn::Compact{1}};
     }

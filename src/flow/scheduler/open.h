@@ -12,6 +12,7 @@
 #include "agent/context/conversation.h"
 #include "agent/context/frame.h"
 #include "agent/context/past/recent.h"
+#include "agent/context/work_section.h"
 #include "flow/scheduler/decide.h"
 #include "flow/turn/decide/decide.h"
 #include "record/events/events.h"
@@ -39,15 +40,22 @@ inline constexpr std::int64_t kPastBudgets = 4;
 // A message that no turn can be opened for is set aside after so many tries.
 inline constexpr std::int64_t kOpenFailuresMax = 3;
 
+// What the prompt of a message is planned from, all of one snapshot.
+struct PromptFacts {
+    domain::Message message;
+    std::optional<domain::ExternalTriggerId> capability{};
+    std::int64_t work_version{0};  // See store::WorkRecords.
+    context::Past past;            // What was said so far.
+    context::Work work;
+    domain::WorkingMemory memory;
+    base::Time loading_began{};
+};
+
 // A prompt that was planned before the transaction, and what it holds for.
 struct PlannedFrame {
-    domain::MessageId message_id;
+    PromptFacts facts;
     domain::WorkspaceEntry workspace;
-    std::optional<domain::ExternalTriggerId> capability{};
     std::optional<domain::WorkItemId> work_item{};  // Its focus.
-    std::int64_t work_version{0};                   // See store::WorkRecords.
-    std::int64_t memory_revision{0};                // Of its working memory.
-    context::Past past;                             // What was said so far.
     context::Conversation conversation;             // That the turn continues.
     context::PlannedPrompt prompt;
     std::int64_t build_ms{0};
@@ -79,20 +87,18 @@ struct OpenInput {
     std::function<std::string(const domain::ExternalTriggerId&)> token_hash_of;
 };
 
-// The conversation that a turn for `message` continues, as much of it as may be needed.
-base::Result<context::Past> past_for(store::Tx& tx, const domain::AgentId& agent,
-                                     const domain::MessageId& message, const OpenInput& input);
+// Loads what the prompt of `message` is planned from: of the conversation, as much as may be needed.
+base::Result<PromptFacts> load_prompt_facts(store::Tx& tx, const domain::Agent& agent,
+                                            const domain::Message& message, const OpenInput& input);
 
-// The prompt that `message` would be answered with, were it the next.
-base::Result<context::PlannedPrompt> plan_frame(store::Tx& tx, const domain::Agent& agent,
-                                                const domain::Message& message,
-                                                const OpenInput& input,
-                                                const context::Conversation& said);
+// The prompt that the message would be answered with, were it the next. Pure.
+context::PlannedPrompt plan_prompt(const domain::Agent& agent, const PromptFacts& facts,
+                                   const OpenInput& input, const context::Conversation& said);
 
-// The prompt of the agent's next message, planned on a snapshot; nothing when none is queued or its
-// workspace is gone.
-base::Result<std::shared_ptr<const PlannedFrame>> plan_ahead(store::Tx& tx, domain::Agent agent,
-                                                             const OpenInput& input);
+// The prompt of the agent's next message, and keeps its conversation in `input.recent`; nothing
+// when its workspace is gone.
+std::shared_ptr<const PlannedFrame> plan_ahead(domain::Agent agent, PromptFacts facts,
+                                               const OpenInput& input);
 
 // Opening the next turn failed with `error`, by a fault of the message: counts it, and sets the
 // message aside, with a brief, when it has failed kOpenFailuresMax times. False when no message

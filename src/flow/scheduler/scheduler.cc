@@ -213,50 +213,55 @@ void Scheduler::tick(const domain::AgentId& agent) {
          is_held = holds_.contains(agent)]() -> base::Result<Prepared> {
             const base::CrashMark mark(agent.value);
             Prepared found;
+            std::optional<PromptFacts> next;
+            auto& input = found.input;
+            input.model_ref = options.model_ref;
+            input.home = home_of(agent);
+            input.token_hash_of = options.token_hash_of;
+            input.recent = recent;
+            input.now = [&clock] { return clock.now(); };
+            // First, so that nothing of what is loaded is older. One that has to wait in line gives
+            // it back with the result.
+            if (options.hold && !is_held) found.hold = TRY(options.hold(agent));
             TRY(store.read([&](store::Tx& tx) -> base::Status {
+                next.reset();
+                found.claim.reset();
                 found.fault = TRY(tx.fault(agent));
                 if (found.fault && found.fault->is_set_aside) return {};
                 found.fault.reset();
-                const auto known = TRY(tx.agent(agent));
-                const auto open = TRY(tx.open_attempt_of(agent));
+                auto known = TRY(tx.agent(agent));
+                found.left_open = TRY(tx.open_attempt_of(agent));
                 const auto model =
                     known && known->model_override ? *known->model_override : options.model_ref;
-                found.provider = provider_of(open ? open->model_ref : model);
-                return {};
-            }));
-            if (!found.fault) found.claim = claims->claim(found.provider);
-            if (!found.claim) return found;
-            if (options.hold && !is_held) found.hold = TRY(options.hold(agent));
-            TRY(store.read([&](store::Tx& tx) -> base::Status {
-                auto known = TRY(tx.agent(agent));
+                found.provider =
+                    provider_of(found.left_open ? found.left_open->model_ref : model);
+                found.claim = claims->claim(found.provider);
+                if (!found.claim) return {};
                 if (!known)
                     return base::fail(base::ErrorCode::NotFound, "there is no agent {}", agent);
                 found.agent = std::move(*known);
                 found.statistics = TRY(tx.statistics(agent));
-                found.left_open = TRY(tx.open_attempt_of(agent));
-                found.input.has_prompt = TRY(tx.next_message(agent)).has_value();
+                if (found.left_open) return {};
+                input.limits = limits_of(model);
+                const auto message = TRY(tx.next_message(agent));
+                input.has_prompt = message.has_value();
+                if (message)
+                    next = TRY(load_prompt_facts(tx, found.agent, message->message, input));
                 return {};
             }));
-            if (found.left_open) return found;
-            auto& input = found.input;
-            input.model_ref = options.model_ref;
-            input.limits = limits_of(found.agent.model_override.value_or(options.model_ref));
-            input.token_hash_of = options.token_hash_of;
-            input.recent = recent;
-            input.now = [&clock] { return clock.now(); };
-            const auto home = home_of(agent);
+            if (!found.claim || found.left_open) return found;
+            const auto& home = input.home;
             if (found.agent.booting) {
                 if (options.boot) TRY(options.boot(agent));
                 input.is_booted = true;
             }
-            input.home = home;
             input.home_workspace = workspace::agent_home(agent, home);
             if (const auto& last = found.agent.active_workspace_entry;
                 last && last->workspace_id != input.home_workspace.workspace_id &&
                 !workspace::is_there(*last))
                 input.vanished = last;
             if (input.vanished && options.boot) TRY(options.boot(agent));  // It needs its home.
-            if (!input.has_prompt) return found;
+            if (!next) return found;
             input.guidance = context::read_guidance(
                 {.user_home = user_home,
                  .agent_home = home,
@@ -270,10 +275,7 @@ void Scheduler::tick(const domain::AgentId& agent) {
             // For their size, which is the same for each instruction.
             input.offer =
                 offers->of(registry, found.agent, domain::AuthorityClass::OperatorInstruction);
-            TRY(store.read([&](store::Tx& tx) -> base::Status {
-                input.planned = TRY(plan_ahead(tx, found.agent, input));
-                return {};
-            }));
+            input.planned = plan_ahead(found.agent, std::move(*next), input);
             return found;
         },
         [this, agent](base::Result<Prepared> found) {

@@ -339,9 +339,11 @@ base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
                                              domain::instructed_by(message));
         input.limits = parts_.turn.context_limits_of(
             known.model_override.value_or(parts_.models.runtime_default_model));
-        past = TRY(scheduler::past_for(tx, id, message.id, input));
-        said = context::conversation_for(past, message.id);
-        prompt = TRY(scheduler::plan_frame(tx, known, message, input, said));
+        input.now = [this] { return parts_.turn.clock.now(); };
+        auto facts = TRY(scheduler::load_prompt_facts(tx, known, message, input));
+        said = context::conversation_for(facts.past, message.id);
+        prompt = scheduler::plan_prompt(known, facts, input, said);
+        past = std::move(facts.past);
         return {};
     }));
     auto& frame = prompt.frame;
