@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "provider/provider.h"
@@ -17,18 +16,34 @@ bool is_answer(const ConversationTurn& turn) {
 
 }  // namespace
 
+History::History(std::initializer_list<ConversationTurn> turns)
+    : turns_(std::make_shared<std::vector<Turn>>()) {
+    for (const auto& turn : turns) turns_->push_back(std::make_shared<ConversationTurn>(turn));
+}
+
+void History::replace(std::size_t at, ConversationTurn turn) {
+    if (turns_.use_count() > 1) turns_ = std::make_shared<std::vector<Turn>>(*turns_);
+    turns_->at(at) = std::make_shared<ConversationTurn>(std::move(turn));
+}
+
+bool operator==(const History& a, const History& b) {
+    return std::ranges::equal(a.turns(), b.turns(), [](const auto& one, const auto& other) {
+        return one == other || *one == *other;
+    });
+}
+
 void each_turn(const Request& request, const std::function<void(const ConversationTurn&)>& visit) {
     UserTurn kept, own;
     for (const auto& block : request.frame.context_blocks)
         (block.stability == Stability::TurnScoped ? own : kept).blocks.push_back(block);
-    std::span<const ConversationTurn> history = request.history.list();
+    auto history = request.history.turns();
     if (!kept.blocks.empty() && !history.empty())
-        if (const auto* first = std::get_if<UserTurn>(&history.front())) {
+        if (const auto* first = std::get_if<UserTurn>(history.front().get())) {
             join(kept, *first);
             history = history.subspan(1);
         }
     if (!own.blocks.empty() && !history.empty()) {
-        if (const auto* last = std::get_if<UserTurn>(&history.back())) {
+        if (const auto* last = std::get_if<UserTurn>(history.back().get())) {
             own.blocks.insert(own.blocks.begin(), last->blocks.begin(), last->blocks.end());
             history = history.first(history.size() - 1);
         }
@@ -36,13 +51,14 @@ void each_turn(const Request& request, const std::function<void(const Conversati
         join(kept, std::exchange(own, {}));
     }
     if (!kept.blocks.empty()) visit(std::move(kept));
-    for (const auto& turn : history) visit(turn);
+    for (const auto& turn : history) visit(*turn);
     if (!own.blocks.empty()) visit(std::move(own));
     for (const auto& turn : request.conversation) visit(turn);
 }
 
 bool has_answers(const Request& request) {
-    return std::ranges::any_of(request.history, is_answer) ||
+    return std::ranges::any_of(request.history.turns(),
+                               [](const auto& turn) { return is_answer(*turn); }) ||
            std::ranges::any_of(request.conversation, is_answer);
 }
 

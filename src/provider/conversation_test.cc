@@ -56,14 +56,15 @@ TEST(EachTurn, LeavesOutPartsThatAreNotThere) {
 }
 
 TEST(History, ACopyThatIsChangedLeavesTheOthersAlone) {
-    const History first{user("a")};
+    const History first{user("a"), assistant("b")};
     History second = first;
-    EXPECT_EQ(&first.list(), &second.list()) << "until then they share it";
-    second.own().emplace_back(assistant("b"));
-    EXPECT_EQ(first.list().size(), 1U);
-    EXPECT_EQ(second.list().size(), 2U);
+    EXPECT_EQ(first.turns().data(), second.turns().data()) << "until then they share it";
+    second.replace(0, user("c"));
+    EXPECT_EQ(first, (History{user("a"), assistant("b")}));
+    EXPECT_EQ(second, (History{user("c"), assistant("b")}));
+    EXPECT_EQ(first.turns()[1], second.turns()[1]) << "what did not change is no copy";
     EXPECT_TRUE(History().empty());
-    EXPECT_TRUE(History().own().empty());
+    EXPECT_EQ(History(), History(std::vector<History::Turn>()));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -91,8 +92,29 @@ private:
     std::shared_ptr<std::vector<T>> list_;
 };
 
-// What earlier turns said: each round of a turn sends it again.
-using History = SharedList<ConversationTurn>;
+// What earlier turns said: each round of a turn sends it again. Nothing of it is copied with it: a
+// long conversation costs a new turn one pointer for each of its parts.
+class History {
+public:
+    using Turn = std::shared_ptr<const ConversationTurn>;
+
+    History() = default;
+    // No pointer is null.
+    explicit History(std::vector<Turn> turns)
+        : turns_(std::make_shared<std::vector<Turn>>(std::move(turns))) {}
+    History(std::initializer_list<ConversationTurn> turns);
+
+    std::span<const Turn> turns() const {
+        return turns_ ? std::span<const Turn>(*turns_) : std::span<const Turn>();
+    }
+    bool empty() const { return turns().empty(); }
+    // Replaces one part, in this copy alone.
+    void replace(std::size_t at, ConversationTurn turn);
+    friend bool operator==(const History& a, const History& b);
+
+private:
+    std::shared_ptr<std::vector<Turn>> turns_;
+};
 
 // A tool as the registry publishes it. A transport may rewrite the schema into the form that its
 // vendor takes, but never the name: calls come back under it.

@@ -97,62 +97,96 @@ bool has_calls(const ConversationTurn& turn) {
            });
 }
 
+// A part of the history: that of a piece is not copied.
+struct Part {
+    std::shared_ptr<const ConversationTurn> turn;
+    std::int64_t tokens{0};
+};
+
+Part part_of(const std::shared_ptr<const Piece>& piece) {
+    return {{piece, &*piece->turn}, piece->tokens};
+}
+
+Part part_of(std::string text) {
+    const auto tokens = estimate(text);
+    return {std::make_shared<ConversationTurn>(user(std::move(text))), tokens};
+}
+
 // A call and its result move together: a server refuses the one without the other. A round whose
 // results were lost, and results whose round was, are left out. Neighbours that are both said to
 // the model become one.
-std::vector<ConversationTurn> paired(std::vector<ConversationTurn> turns) {
-    std::vector<ConversationTurn> list;
-    list.reserve(turns.size());
-    for (std::size_t i = 0; i < turns.size(); ++i) {
-        const bool has_results =
-            i + 1 < turns.size() && std::holds_alternative<ToolResultsTurn>(turns[i + 1]);
-        if (has_calls(turns[i])) {
+std::vector<Part> paired(std::vector<Part> parts) {
+    std::vector<Part> list;
+    list.reserve(parts.size());
+    std::shared_ptr<ConversationTurn> joined;  // At the end of the list; made here.
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const bool has_results = i + 1 < parts.size() &&
+                                 std::holds_alternative<ToolResultsTurn>(*parts[i + 1].turn);
+        if (has_calls(*parts[i].turn)) {
             if (!has_results) continue;
-            list.push_back(std::move(turns[i]));
-            list.push_back(std::move(turns[++i]));
+            list.push_back(std::move(parts[i]));
+            list.push_back(std::move(parts[++i]));
             continue;
         }
-        if (std::holds_alternative<ToolResultsTurn>(turns[i])) continue;
-        auto* last = list.empty() ? nullptr : std::get_if<UserTurn>(&list.back());
-        auto* next = std::get_if<UserTurn>(&turns[i]);
-        if (last && next)
-            std::ranges::move(next->blocks, std::back_inserter(last->blocks));
-        else
-            list.push_back(std::move(turns[i]));
+        if (std::holds_alternative<ToolResultsTurn>(*parts[i].turn)) continue;
+        const auto* next = std::get_if<UserTurn>(parts[i].turn.get());
+        if (!next || list.empty() || !std::holds_alternative<UserTurn>(*list.back().turn)) {
+            list.push_back(std::move(parts[i]));
+            continue;
+        }
+        auto& last = list.back();
+        if (last.turn != joined) {
+            joined = std::make_shared<ConversationTurn>(*last.turn);
+            last.turn = joined;
+        }
+        auto& blocks = std::get<UserTurn>(*joined).blocks;
+        blocks.insert(blocks.end(), next->blocks.begin(), next->blocks.end());
+        last.tokens += parts[i].tokens;
     }
     return list;
 }
 
-// A message of the conversation that is built.
-struct PastMessage {
-    bool is_trusted{false};  // Of a turn whose message is not known nothing is repeated.
-    // What later turns see of one that is not, and where it stands.
-    ExternalDigest digest{};
-    std::optional<std::size_t> place{};
-};
-
-// The messages by their ids. Pieces of one mostly follow each other, and it is looked up once.
-class PastMessages {
+// Whose instruction the turns of a conversation followed, by the message that opened them.
+class Trust {
 public:
-    explicit PastMessages(const Past& past) {
-        if (past.compaction)
-            of(past.compaction->message_id).is_trusted = past.compaction->is_message_trusted;
-        for (const auto& piece : past.pieces)
-            if (piece->message) of(piece->message_id).is_trusted = is_trusted(*piece->message);
-    }
+    explicit Trust(const Past& past) : past_(past) {}
 
-    PastMessage& of(const domain::MessageId& id) {
-        if (!last_ || last_id_ != id.value) {
-            last_ = &messages_[id.value];
-            last_id_ = id.value;
+    // Of a turn whose message is not known nothing is repeated.
+    bool is_trusted(const Piece& piece) {
+        if (!last_ || *last_ != piece.message_id) {  // Those of one message mostly follow each other.
+            last_ = &piece.message_id;
+            is_last_trusted_ =
+                piece.message ? context::is_trusted(*piece.message) : find(piece.message_id);
         }
-        return *last_;
+        return is_last_trusted_;
     }
 
 private:
-    std::unordered_map<std::string_view, PastMessage> messages_;
-    std::string_view last_id_;
-    PastMessage* last_{nullptr};
+    // Made when a message is not where its pieces begin.
+    bool find(const domain::MessageId& id) {
+        if (!known_) {
+            known_.emplace();
+            if (past_.compaction)
+                (*known_)[past_.compaction->message_id.value] =
+                    past_.compaction->is_message_trusted;
+            for (const auto& piece : past_.pieces)
+                if (piece->message)
+                    (*known_)[piece->message_id.value] = context::is_trusted(*piece->message);
+        }
+        const auto found = known_->find(id.value);
+        return found != known_->end() && found->second;
+    }
+
+    const Past& past_;
+    const domain::MessageId* last_{nullptr};
+    bool is_last_trusted_{false};
+    std::optional<std::unordered_map<std::string_view, bool>> known_;
+};
+
+// A turn that only untrusted input asked for, as the history has it.
+struct Untrusted {
+    ExternalDigest digest{};
+    std::size_t place{0};
 };
 
 }  // namespace
@@ -207,40 +241,41 @@ std::string digest_head(const domain::Message& message, base::Time at) {
 
 Conversation conversation_for(const Past& past, const domain::MessageId& message) {
     Conversation out;
-    std::vector<ConversationTurn> history;
+    std::vector<Part> history;
     history.reserve(past.pieces.size() + 1);
     if (past.compaction) {
-        history.emplace_back(user(compaction_text(*past.compaction, message)));
+        history.push_back(part_of(compaction_text(*past.compaction, message)));
         out.compression_epoch = past.compaction->epoch;
     }
     out.rounds_left_out = past.rounds_left_out;
-    PastMessages messages(past);
-    std::vector<const PastMessage*> digests;
-    for (const auto& shared : past.pieces) {
-        const auto& piece = *shared;
-        if (piece.message_id == message) {
-            if (piece.turn && piece.kind != TranscriptKind::IncomingMessage)
-                out.current.push_back(*piece.turn);
-        } else if (auto& past_message = messages.of(piece.message_id); !past_message.is_trusted) {
-            past_message.digest.add(piece);
-            if (past_message.place) continue;
-            past_message.place = history.size();
+    Trust trust(past);
+    std::unordered_map<std::string_view, Untrusted> untrusted;
+    for (const auto& piece : past.pieces) {
+        if (piece->message_id == message) {
+            if (!piece->turn || piece->kind == TranscriptKind::IncomingMessage) continue;
+            out.current.push_back(*piece->turn);
+            out.tokens += piece->tokens;
+        } else if (!trust.is_trusted(*piece)) {
+            const auto [known, is_new] = untrusted.try_emplace(piece->message_id.value);
+            known->second.digest.add(*piece);
+            if (!is_new) continue;
+            known->second.place = history.size();
             history.emplace_back();
-            digests.push_back(&past_message);
-        } else if (piece.kind == TranscriptKind::RuntimeFailure) {
-            history.emplace_back(
-                user(fmt::format("## turn_failed\nThat turn ended without an answer ({}).",
-                                 safe_label(piece.reason.empty() ? "unknown" : piece.reason))));
-        } else if (piece.turn) {
-            history.push_back(*piece.turn);
+        } else if (piece->kind == TranscriptKind::RuntimeFailure) {
+            history.push_back(
+                part_of(fmt::format("## turn_failed\nThat turn ended without an answer ({}).",
+                                    safe_label(piece->reason.empty() ? "unknown" : piece->reason))));
+        } else if (piece->turn) {
+            history.push_back(part_of(piece));
         }
     }
-    for (const auto* past_message : digests)
-        history[*past_message->place] = user(past_message->digest.text());
-    history = paired(std::move(history));
-    for (const auto* turns : {&history, &out.current})
-        for (const auto& turn : *turns) out.tokens += tokens_of(turn);
-    out.history = std::move(history);
+    for (const auto& [id, turn] : untrusted) history[turn.place] = part_of(turn.digest.text());
+    std::vector<provider::History::Turn> turns;
+    for (auto& part : paired(std::move(history))) {
+        out.tokens += part.tokens;
+        turns.push_back(std::move(part.turn));
+    }
+    out.history = provider::History(std::move(turns));
     return out;
 }
 

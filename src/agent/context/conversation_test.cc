@@ -73,9 +73,14 @@ protected:
         EXPECT_TRUE(status) << status.error().message;
         return loaded;
     }
-    static std::string text_of(const auto& turns) {
+    static std::string text_of(const std::vector<provider::ConversationTurn>& turns) {
         std::string text;
         for (const auto& turn : turns) text += shown(turn) + "\n";
+        return text;
+    }
+    static std::string text_of(const provider::History& history) {
+        std::string text;
+        for (const auto& turn : history.turns()) text += shown(*turn) + "\n";
         return text;
     }
 
@@ -129,7 +134,7 @@ TEST_F(ConversationTest, ACallWithoutItsResultIsLeftOut) {
            json::object{{"failure_artifact", json::object{{"kind", "server_error"}}}});
     receive("m2", "second");
     const auto history = conversation_for(past(), {"m2"}).history;
-    ASSERT_EQ(history.list().size(), 1U) << "what is said to the model in a row is one message";
+    ASSERT_EQ(history.turns().size(), 1U) << "what is said to the model in a row is one message";
     EXPECT_THAT(text_of(history), AllOf(HasSubstr("asked: first"), HasSubstr("(server_error)"),
                                         Not(HasSubstr("lost"))));
 }

@@ -101,7 +101,7 @@ json::array encode_content(const AssistantTurn& turn, const Request&) {
 // Text alone, or blocks where there are images.
 json::value result_content(const ToolAnswer& result, const Request& request) {
     const auto images = shown_images(request, result);
-    if (images.empty()) return json::string(wire_text(result.content));
+    if (images.empty()) return wire_text(result.content);
     json::array blocks;
     if (!is_blank(result.content)) blocks.push_back(text_block(result.content));
     for (const auto& image : images) {
@@ -149,11 +149,9 @@ void mark_last(json::array& messages) {
     }
 }
 
-void append(json::array& messages, const std::vector<ConversationTurn>& turns,
-            const Request& request) {
-    for (const auto& turn : turns)
-        append(messages, std::holds_alternative<AssistantTurn>(turn) ? "assistant" : "user",
-               std::visit([&](const auto& held) { return encode_content(held, request); }, turn));
+void append(json::array& messages, const ConversationTurn& turn, const Request& request) {
+    append(messages, std::holds_alternative<AssistantTurn>(turn) ? "assistant" : "user",
+           std::visit([&](const auto& held) { return encode_content(held, request); }, turn));
 }
 
 // In the order of each_turn(), with the marks of the context blocks.
@@ -163,9 +161,9 @@ json::array encode_messages(FrameBlocks& blocks, const Request& request) {
         (block.stability == Stability::TurnScoped ? own : kept).push_back(block);
     json::array messages;
     append(messages, "user", blocks.encode(kept));
-    append(messages, request.history.list(), request);
+    for (const auto& turn : request.history.turns()) append(messages, *turn, request);
     append(messages, "user", blocks.encode(own));
-    append(messages, request.conversation, request);
+    for (const auto& turn : request.conversation) append(messages, turn, request);
     mark_last(messages);
     return messages;
 }

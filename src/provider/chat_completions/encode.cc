@@ -15,13 +15,12 @@ constexpr const char* kReasoningField = "reasoning_content";
 void append_paragraph(std::string& out, std::string_view text) {
     if (is_blank(text)) return;
     if (!out.empty()) out += "\n\n";
-    out += wire_text(text);
+    out += std::string_view(wire_text(text));
 }
 
 json::object encode_call(const domain::ToolUseBlock& call) {
-    json::object function{
-        {"name", wire_name(call.name)},
-        {"arguments", base::to_utf8(base::canonical_json(wire_input(call.input)))}};
+    json::object function{{"name", wire_name(call.name)},
+                          {"arguments", wire_arguments(call.input)}};
     json::object out{{"id", call.id}, {"type", "function"}};
     out["function"] = std::move(function);
     return out;

@@ -1,5 +1,8 @@
 #include "provider/images/shown.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace provider {
@@ -20,21 +23,40 @@ struct Sum {
     }
 };
 
-// The answers with images among `turns`, behind those in `list`.
-template <class Turns, class Answer>
-void add_answers(Turns& turns, std::vector<Answer*>& list) {
-    for (auto& turn : turns)
-        if (auto* results = std::get_if<ToolResultsTurn>(&turn))
-            for (auto& answer : results->results)
-                if (answer.media && !answer.media->empty()) list.push_back(&answer);
+bool has_media(const ToolAnswer& answer) {
+    return answer.media && !answer.media->empty();
+}
+
+bool has_media(const ConversationTurn& turn) {
+    const auto* results = std::get_if<ToolResultsTurn>(&turn);
+    return results && std::ranges::any_of(results->results, [](const auto& answer) {
+               return has_media(answer);
+           });
+}
+
+// Adds the answers of `turn` with images behind those in `list`.
+void add_answers(const ConversationTurn& turn, std::vector<const ToolAnswer*>& list) {
+    if (const auto* results = std::get_if<ToolResultsTurn>(&turn))
+        for (const auto& answer : results->results)
+            if (has_media(answer)) list.push_back(&answer);
+}
+
+// Takes the images from the first answers of `turn` that have some, as long as `left` is not 0.
+void drop_media(ConversationTurn& turn, std::size_t& left) {
+    if (auto* results = std::get_if<ToolResultsTurn>(&turn))
+        for (auto& answer : results->results)
+            if (left > 0 && has_media(answer)) {
+                answer.media.reset();
+                --left;
+            }
 }
 
 }  // namespace
 
 std::vector<const ToolAnswer*> answers_with_media(const Request& request) {
     std::vector<const ToolAnswer*> list;
-    add_answers(request.history.list(), list);
-    add_answers(request.conversation, list);
+    for (const auto& turn : request.history.turns()) add_answers(*turn, list);
+    for (const auto& turn : request.conversation) add_answers(turn, list);
     return list;
 }
 
@@ -48,11 +70,13 @@ void bound_media(Request& request) {
         while (first < at && sum.is_above(2)) sum.add(*answers[first++], -1);
         if (sum.is_above(1)) sum.add(*answers[first++], -1);  // One answer alone is too much.
     }
-    if (first == 0) return;
-    std::vector<ToolAnswer*> own;
-    add_answers(request.history.own(), own);
-    add_answers(request.conversation, own);
-    for (std::size_t at = 0; at < first; ++at) own[at]->media.reset();
+    for (std::size_t at = 0; at < request.history.turns().size() && first > 0; ++at) {
+        if (!has_media(*request.history.turns()[at])) continue;
+        auto turn = *request.history.turns()[at];
+        drop_media(turn, first);
+        request.history.replace(at, std::move(turn));
+    }
+    for (auto& turn : request.conversation) drop_media(turn, first);
 }
 
 std::vector<ShownImage> shown_images(const Request& request, const ToolAnswer& answer) {

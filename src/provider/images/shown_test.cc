@@ -29,6 +29,14 @@ TEST(BoundMedia, WhatFitsStays) {
     EXPECT_THAT(shown_of(request), ElementsAre("a", "b"));
 }
 
+TEST(BoundMedia, TakesThemFromTheHistoryOfThisRequestAlone) {
+    Request request{.history = {UserTurn{}, showing("a", 8), showing("b", 8)},
+                    .conversation = {showing("c", 8)}};
+    const auto before = request.history;
+    EXPECT_THAT(shown_of(request), ElementsAre("c"));
+    EXPECT_EQ(request.history, before);
+}
+
 TEST(BoundMedia, TheOldestAreRemovedDownToHalfOfTheBoundAndNotWithEachNewOne) {
     Request request;
     for (int i = 0; i < 20; ++i) request.conversation.emplace_back(showing(std::to_string(i), 1));

@@ -77,7 +77,7 @@ private:
     // Text alone, or parts where there are images.
     json::value output_of(const ToolAnswer& result) const {
         const auto images = shown_images(request_, result);
-        if (images.empty()) return json::string(wire_text(result.content));
+        if (images.empty()) return wire_text(result.content);
         json::array parts;
         if (!is_blank(result.content)) parts.push_back(text_part("input_text", result.content));
         for (const auto& image : images)
@@ -97,7 +97,7 @@ private:
         return {{"type", "function_call"},
                 {"call_id", call.id},
                 {"name", wire_name(call.name)},
-                {"arguments", base::to_utf8(base::canonical_json(wire_input(call.input)))}};
+                {"arguments", wire_arguments(call.input)}};
     }
 
     const Request& request_;

@@ -42,17 +42,17 @@ bool is_plain(std::string_view text) {
 
 }  // namespace
 
-std::string wire_text(std::string_view text) {
-    if (is_plain(text)) return std::string(text);
-    std::string clean = base::to_utf8(text);
-    if (std::ranges::none_of(clean, is_invisible)) return clean;
-    std::string out;
+json::string wire_text(std::string_view text) {
+    if (is_plain(text)) return json::string(text.data(), text.size());
+    const std::string clean = base::to_utf8(text);
+    if (std::ranges::none_of(clean, is_invisible)) return json::string(clean);
+    json::string out;
     out.reserve(clean.size());
     for (const char c : clean)
         if (is_invisible(c))
-            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+            out.append(fmt::format("\\x{:02x}", static_cast<unsigned char>(c)));
         else
-            out += c;
+            out.push_back(c);
     return out;
 }
 
@@ -70,6 +70,12 @@ std::string wire_name(std::string_view name) {
 json::object wire_input(const json::value& input) {
     if (input.is_object()) return input.get_object();
     return {{"input", input}};
+}
+
+std::string wire_arguments(const json::value& input) {
+    std::string text =
+        input.is_object() ? base::canonical_json(input) : base::canonical_json(wire_input(input));
+    return base::is_utf8(text) ? text : base::to_utf8(text);
 }
 
 }  // namespace provider

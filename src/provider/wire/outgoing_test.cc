@@ -38,6 +38,8 @@ TEST(WireInput, IsAlwaysAnObject) {
     EXPECT_EQ(wire_input({{"a", 1}}), (json::object{{"a", 1}}));
     EXPECT_EQ(wire_input("{oops"), (json::object{{"input", "{oops"}}));
     EXPECT_EQ(wire_input(nullptr), (json::object{{"input", nullptr}}));
+    EXPECT_EQ(wire_arguments({{"b", 1}, {"a", "\xff"}}), "{\"a\":\"\xEF\xBF\xBD\",\"b\":1}");
+    EXPECT_EQ(wire_arguments("{oops"), R"({"input":"{oops"})");
 }
 
 TEST(Overflow, IsRecognisedInTheWordsOfEachServer) {
