@@ -258,7 +258,7 @@ public:
             store.release_memory();
             recent->forget_all();
         };
-        rest_.emplace(release, loop_, feed_);
+        idle_release_.emplace(release, loop_, feed_);
         // A process that died may have left secrets half written.
         if (tools != Tools::Unused) result_gate_->settle_in_background();
     }
@@ -698,7 +698,7 @@ private:
     std::optional<telemetry::OtlpExporter> exporter_;
     std::shared_ptr<void> memory_marks_;
     std::optional<retention::Keeper> keeper_;
-    std::optional<retention::Rest> rest_;
+    std::optional<retention::IdleRelease> idle_release_;
     std::optional<builtin::WorkspaceParts> worktrees_;
     base::Lifetime lifetime_;  // Last: what is checked in the background ends first.
 };

@@ -11,7 +11,7 @@
 
 namespace retention {
 
-// The newest rows of each agent that stay whatever their age, for those who look at it; of messages
+// The newest rows of each agent that stay whatever their age, for people who read it; of messages
 // the setting says how many.
 inline constexpr std::int64_t kEventsKept = 256;
 inline constexpr std::int64_t kBriefsKept = 64;

@@ -1,30 +1,30 @@
-#include "flow/retention/rest.h"
+#include "flow/retention/idle.h"
 
 #include <malloc.h>
 
 namespace retention {
 
-Rest::Rest(std::function<void()> release, base::Loop& loop, events::Feed& feed)
+IdleRelease::IdleRelease(std::function<void()> release, base::Loop& loop, events::Feed& feed)
     : release_(std::move(release)),
       loop_(loop),
       subscription_(feed.subscribe([this](const events::Committed&) { note(); })) {
     note();  // What a start needs is not needed later.
 }
 
-Rest::~Rest() {
+IdleRelease::~IdleRelease() {
     loop_.cancel(timer_);
 }
 
-void Rest::note() {
+void IdleRelease::note() {
     ++commits_;
     if (watches_) return;
     watches_ = true;
-    timer_ = loop_.after(kRestAfter, [this, seen = commits_] { look(seen); });
+    timer_ = loop_.after(kIdleAfter, [this, seen = commits_] { check(seen); });
 }
 
-void Rest::look(std::uint64_t seen) {
+void IdleRelease::check(std::uint64_t seen) {
     if (seen != commits_) {
-        timer_ = loop_.after(kRestAfter, [this, seen = commits_] { look(seen); });
+        timer_ = loop_.after(kIdleAfter, [this, seen = commits_] { check(seen); });
         return;
     }
     watches_ = false;
@@ -36,7 +36,7 @@ void Rest::look(std::uint64_t seen) {
             malloc_trim(0);
             return Released{};
         },
-        [this](const base::Result<Released>&) { ++rests_; });
+        [this](const base::Result<Released>&) { ++releases_; });
 }
 
 }  // namespace retention

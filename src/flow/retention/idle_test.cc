@@ -1,4 +1,4 @@
-#include "flow/retention/rest.h"
+#include "flow/retention/idle.h"
 
 #include <gtest/gtest.h>
 
@@ -7,21 +7,21 @@
 namespace retention {
 namespace {
 
-TEST(Rest, GivesMemoryBackOnceAfterEachTimeOfWork) {
+TEST(IdleRelease, GivesMemoryBackOnceAfterEachTimeOfWork) {
     int released = 0;
     test_support::FakeLoop loop;
     const auto begun = loop.now();
     events::Feed feed;
-    Rest rest([&] { ++released; }, loop, feed);
+    IdleRelease idle([&] { ++released; }, loop, feed);
     loop.run();
     EXPECT_EQ(released, 1) << "after the start";
-    EXPECT_EQ(loop.now() - begun, kRestAfter);
+    EXPECT_EQ(loop.now() - begun, kIdleAfter);
     for (int n = 0; n < 3; ++n) feed.publish({events::Committed{}});
     loop.run();
     EXPECT_EQ(released, 2);
-    EXPECT_EQ(rest.rests(), 2);
+    EXPECT_EQ(idle.releases(), 2);
     loop.run();
-    EXPECT_EQ(released, 2) << "at rest nothing is timed";
+    EXPECT_EQ(released, 2) << "nothing is timed while it is idle";
 }
 
 }  // namespace

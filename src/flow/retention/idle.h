@@ -1,4 +1,4 @@
-// A runtime that has nothing to do gives its memory back: agents that sleep cost nothing.
+// A program that has nothing to do gives memory back: agents that sleep cost nothing.
 #pragma once
 
 #include <chrono>
@@ -13,31 +13,31 @@
 namespace retention {
 
 // So long nothing was committed.
-inline constexpr std::chrono::seconds kRestAfter{5};
+inline constexpr std::chrono::seconds kIdleAfter{5};
 
 // The references are the caller's and outlive this. On the loop.
-class Rest {
+class IdleRelease {
 public:
     // `release` drops what can be had again; it is called on another thread.
-    Rest(std::function<void()> release, base::Loop& loop, events::Feed& feed);
-    ~Rest();
-    Rest(const Rest&) = delete;
-    Rest& operator=(const Rest&) = delete;
+    IdleRelease(std::function<void()> release, base::Loop& loop, events::Feed& feed);
+    ~IdleRelease();
+    IdleRelease(const IdleRelease&) = delete;
+    IdleRelease& operator=(const IdleRelease&) = delete;
 
     // How often memory was given back.
-    std::int64_t rests() const { return rests_; }
+    std::int64_t releases() const { return releases_; }
 
 private:
     void note();
-    void look(std::uint64_t seen);
+    void check(std::uint64_t seen);
 
     std::function<void()> release_;
     base::Loop& loop_;
     std::shared_ptr<void> subscription_;
     std::uint64_t commits_{0};  // Seen so far.
-    bool watches_{false};       // A timer runs; at rest there is none.
+    bool watches_{false};       // A timer runs; an idle program has none.
     base::Loop::TimerHandle timer_{};
-    std::int64_t rests_{0};
+    std::int64_t releases_{0};
     base::Lifetime lifetime_;
 };
 
