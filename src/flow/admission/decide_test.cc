@@ -22,16 +22,16 @@ const Refuse kStopped{"agent_stopped", "agent main is stopped",
 // contract: STATE-31, STATE-32, STATE-33
 TEST(Decide, AStoppedAgentRefusesEveryWayInFromOutside) {
     using Kind = MessageKind;
-    using Door = AdmissionContext;
-    for (const auto& [door, kind] :
-         std::vector<std::pair<Door, Kind>>{{Door::LocalProcess, Kind::OperatorPrompt},
-                                            {Door::ControlAuthenticated, Kind::OperatorPrompt},
-                                            {Door::PublicUnauthenticated, Kind::ChannelEvent},
-                                            {Door::PublicUnauthenticated, Kind::WebhookEvent},
-                                            {Door::ExternalTriggerCapability, Kind::CallbackEvent},
-                                            {Door::ControlAuthenticated, Kind::ChannelEvent}}) {
-        EXPECT_EQ(decide(facts(true), message(door, kind)), Verdict(kStopped));
-        EXPECT_EQ(decide(facts(false), message(door, kind)), Verdict(Accept{}));
+    using Entry = AdmissionContext;
+    for (const auto& [entry, kind] : std::vector<std::pair<Entry, Kind>>{
+             {Entry::LocalProcess, Kind::OperatorPrompt},
+             {Entry::ControlAuthenticated, Kind::OperatorPrompt},
+             {Entry::PublicUnauthenticated, Kind::ChannelEvent},
+             {Entry::PublicUnauthenticated, Kind::WebhookEvent},
+             {Entry::ExternalTriggerCapability, Kind::CallbackEvent},
+             {Entry::ControlAuthenticated, Kind::ChannelEvent}}) {
+        EXPECT_EQ(decide(facts(true), message(entry, kind)), Verdict(kStopped));
+        EXPECT_EQ(decide(facts(false), message(entry, kind)), Verdict(Accept{}));
     }
 }
 
@@ -70,8 +70,9 @@ TEST(Decide, AQueueFullOfExternalMessagesStillTakesTheOperatorsPrompt) {
                   "queue_full",
                   fmt::format("agent main already has {} messages waiting", kExternalPendingMax),
                   "wait until it has worked some of them off"}));
-    for (const auto door : {AdmissionContext::LocalProcess, AdmissionContext::ControlAuthenticated})
-        EXPECT_EQ(decide(facts(false, kExternalPendingMax), message(door)), Verdict(Accept{}));
+    for (const auto entry :
+         {AdmissionContext::LocalProcess, AdmissionContext::ControlAuthenticated})
+        EXPECT_EQ(decide(facts(false, kExternalPendingMax), message(entry)), Verdict(Accept{}));
 }
 
 TEST(Decide, OneExternalSenderCannotUseUpTheRoomOfTheOthers) {
@@ -87,10 +88,10 @@ TEST(Decide, AnArchivedAgentTakesNothingFromOutside) {
     Facts archived = facts(false);
     archived.agent.identity.status = domain::IdentityStatus::Archived;
     const Refuse refused{"agent_archived", "agent main is archived", "send it to another agent"};
-    for (const auto door :
+    for (const auto entry :
          {AdmissionContext::PublicUnauthenticated, AdmissionContext::ExternalTriggerCapability,
           AdmissionContext::ControlAuthenticated, AdmissionContext::LocalProcess})
-        EXPECT_EQ(decide(archived, message(door)), Verdict(refused));
+        EXPECT_EQ(decide(archived, message(entry)), Verdict(refused));
     EXPECT_EQ(decide(archived, message(AdmissionContext::RuntimeOwned, MessageKind::TaskResult)),
               Verdict(Accept{}));
 }

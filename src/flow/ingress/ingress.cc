@@ -176,27 +176,27 @@ std::optional<domain::OperatorRoute> operator_route(const domain::Message& messa
 
 bool vouches_for(domain::AdmissionContext admission, const domain::Origin& origin) {
     struct Visitor {
-        using Door = domain::AdmissionContext;
-        Door door;
+        using Entry = domain::AdmissionContext;
+        Entry entry;
         bool by_hand() const {
-            return door == Door::ControlAuthenticated || door == Door::LocalProcess;
+            return entry == Entry::ControlAuthenticated || entry == Entry::LocalProcess;
         }
         // A bound transport has authenticated its operator.
         bool operator()(const domain::OperatorOrigin&) const {
-            return by_hand() || door == Door::OperatorTransportAuthenticated;
+            return by_hand() || entry == Entry::OperatorTransportAuthenticated;
         }
         bool operator()(const domain::ChannelOrigin&) const {
-            return by_hand() || door == Door::PublicUnauthenticated;
+            return by_hand() || entry == Entry::PublicUnauthenticated;
         }
         bool operator()(const domain::WebhookOrigin&) const {
-            return by_hand() || door == Door::PublicUnauthenticated;
+            return by_hand() || entry == Entry::PublicUnauthenticated;
         }
         bool operator()(const domain::CallbackOrigin&) const {
-            return door == Door::ExternalTriggerCapability;
+            return entry == Entry::ExternalTriggerCapability;
         }
-        bool operator()(const domain::TimerOrigin&) const { return door == Door::RuntimeOwned; }
-        bool operator()(const domain::SystemOrigin&) const { return door == Door::RuntimeOwned; }
-        bool operator()(const domain::TaskOrigin&) const { return door == Door::RuntimeOwned; }
+        bool operator()(const domain::TimerOrigin&) const { return entry == Entry::RuntimeOwned; }
+        bool operator()(const domain::SystemOrigin&) const { return entry == Entry::RuntimeOwned; }
+        bool operator()(const domain::TaskOrigin&) const { return entry == Entry::RuntimeOwned; }
     };
     return std::visit(Visitor{admission}, origin);
 }

@@ -39,9 +39,9 @@ struct Raw {
     std::optional<std::string> dedupe_key{};
 };
 
-// The envelope as it is queued. Refused for an origin its door cannot vouch for; InvalidInput for
-// a kind that does not go with its origin, metadata that is no object, and anything over its bound
-// or not UTF-8.
+// The envelope as it is queued. Refused for an origin that its entry point cannot vouch for;
+// InvalidInput for a kind that does not go with its origin, metadata that is no object, and
+// anything over its bound or not UTF-8.
 base::Result<domain::Message> receive(Raw raw, base::Time now, base::Ids& ids);
 
 domain::TrustLevel default_trust(const domain::Origin& origin);
@@ -50,7 +50,8 @@ domain::TriggerKind trigger_of(domain::MessageKind kind);
 bool is_allowed(domain::MessageKind kind, const domain::Origin& origin);
 // The transport that brought the message of an operator; nothing for one that came another way.
 std::optional<domain::OperatorRoute> operator_route(const domain::Message& message);
-// Who comes in by which door. Nobody is the operator, or the runtime, because they say so.
+// Which origin enters at which entry point. Nobody is the operator, or the runtime, because they
+// say so.
 bool vouches_for(domain::AdmissionContext admission, const domain::Origin& origin);
 
 }  // namespace ingress

@@ -32,48 +32,48 @@ base::Result<domain::Message> receive(Raw raw) {
 
 // One way in for each origin, as the surface that owns it would build it.
 Raw from(const Origin& origin) {
-    struct Door {
+    struct Entry {
         MessageKind kind;
         DeliverySurface surface;
         AdmissionContext admission;
     };
     struct Visitor {
-        Door operator()(const domain::OperatorOrigin&) const {
+        Entry operator()(const domain::OperatorOrigin&) const {
             return {MessageKind::OperatorPrompt, DeliverySurface::CliPrompt,
                     AdmissionContext::LocalProcess};
         }
-        Door operator()(const domain::ChannelOrigin&) const {
+        Entry operator()(const domain::ChannelOrigin&) const {
             return {MessageKind::ChannelEvent, DeliverySurface::HttpPublicEnqueue,
                     AdmissionContext::PublicUnauthenticated};
         }
-        Door operator()(const domain::WebhookOrigin&) const {
+        Entry operator()(const domain::WebhookOrigin&) const {
             return {MessageKind::WebhookEvent, DeliverySurface::HttpWebhook,
                     AdmissionContext::PublicUnauthenticated};
         }
-        Door operator()(const domain::CallbackOrigin&) const {
+        Entry operator()(const domain::CallbackOrigin&) const {
             return {MessageKind::CallbackEvent, DeliverySurface::HttpCallbackEnqueue,
                     AdmissionContext::ExternalTriggerCapability};
         }
-        Door operator()(const domain::TimerOrigin&) const {
+        Entry operator()(const domain::TimerOrigin&) const {
             return {MessageKind::TimerTick, DeliverySurface::TimerScheduler,
                     AdmissionContext::RuntimeOwned};
         }
-        Door operator()(const domain::SystemOrigin&) const {
+        Entry operator()(const domain::SystemOrigin&) const {
             return {MessageKind::SystemTick, DeliverySurface::RuntimeSystem,
                     AdmissionContext::RuntimeOwned};
         }
-        Door operator()(const domain::TaskOrigin&) const {
+        Entry operator()(const domain::TaskOrigin&) const {
             return {MessageKind::TaskResult, DeliverySurface::TaskRejoin,
                     AdmissionContext::RuntimeOwned};
         }
     };
-    const Door door = std::visit(Visitor{}, origin);
+    const Entry entry = std::visit(Visitor{}, origin);
     return {.agent_id = {"main"},
-            .kind = door.kind,
+            .kind = entry.kind,
             .origin = origin,
             .body = domain::TextBody{"the same text"},
-            .surface = door.surface,
-            .admission = door.admission};
+            .surface = entry.surface,
+            .admission = entry.admission};
 }
 
 const std::vector<Origin>& origins() {
