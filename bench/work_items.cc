@@ -81,7 +81,7 @@ double turn_ms(int open, int completed) {
             check(store->write(store::Durability::Process, [&](store::Tx& tx) -> base::Status {
                 events::Log log(tx, clock.now(), ids);
                 auto facts = TRY(identity::load_facts(tx, {"main"}));
-                const auto work = TRY(context::load_work(tx, facts.agent, {}));
+                const auto work = TRY(context::load_work(tx, facts.agent));
                 CHECK(work.current.has_value(), "the agent has a focus");
                 TRY(work_items::pick(log, facts.agent, {.id = item(n % open, {}).id}));
                 return tx.put_agent(facts.agent);

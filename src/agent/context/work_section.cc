@@ -230,8 +230,7 @@ std::string candidate_line(const WorkCandidate& candidate) {
 
 }  // namespace
 
-base::Result<Work> load_work(store::Tx& tx, const domain::Agent& agent,
-                             const std::filesystem::path& home) {
+base::Result<Work> load_work(store::Tx& tx, const domain::Agent& agent) {
     Work work;
     if (TRY(tx.work_version(agent.agent_id)) == 0) return work;
     if (agent.current_work_item_id) work.current = TRY(tx.work_item(*agent.current_work_item_id));
@@ -242,17 +241,19 @@ base::Result<Work> load_work(store::Tx& tx, const domain::Agent& agent,
         for (auto& wait : TRY(tx.open_waits_of(work.current->id)))
             if (wait.status == domain::WaitStatus::Active) work.waits.push_back(std::move(wait));
         work.plan = work.current->plan_artifact;
-        if (!home.empty()) {
-            auto plan = work::read_plan(home, agent.agent_id, work.current->id);
-            if (plan)
-                work.plan = std::move(*plan);
-            else
-                work.plan_error = plan.error().message;
-        }
         work.trace = TRY(Trace(tx, *work.current).lines());
     }
     work.candidates = TRY(load_candidates(tx, agent.agent_id, work.current));
     return work;
+}
+
+void read_plan(Work& work, const std::filesystem::path& home) {
+    if (!work.current) return;
+    auto plan = work::read_plan(home, work.current->agent_id, work.current->id);
+    if (plan)
+        work.plan = std::move(*plan);
+    else
+        work.plan_error = plan.error().message;
 }
 
 WorkSections work_sections(const Work& work) {

@@ -39,10 +39,12 @@ struct Work {
 };
 
 // A bounded part of the agent's items: completed ones do not make it slower. Empty for an agent
-// that never had one. Reads the plan of the focus from `home`; an empty `home` shows what was
-// stored.
-base::Result<Work> load_work(store::Tx& tx, const domain::Agent& agent,
-                             const std::filesystem::path& home);
+// that never had one. The plan of the focus is the stored one.
+base::Result<Work> load_work(store::Tx& tx, const domain::Agent& agent);
+
+// Replaces the plan of the focus by the file in the agent's `home`, which people edit. Blocks on
+// the file system; not for a transaction.
+void read_plan(Work& work, const std::filesystem::path& home);
 
 // The sections of the prompt, each with its heading; none without items. Pure.
 struct WorkSections {

@@ -35,7 +35,7 @@ protected:
     Work load() {
         Work work;
         const auto status = store_->read([&](store::Tx& tx) -> base::Status {
-            work = TRY(load_work(tx, agent_, {}));
+            work = TRY(load_work(tx, agent_));
             return {};
         });
         EXPECT_TRUE(status) << status.error().message;

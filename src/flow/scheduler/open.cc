@@ -29,9 +29,9 @@ namespace scheduler {
 namespace {
 
 constexpr std::string_view kResumeNote =
-    "The work above was interrupted before it was done. Calls marked as not made or unknown may "
-    "need a look at the "
-    "world first. Go on from here; do not start over.";
+    "The work above was interrupted before it was done. Before you repeat a call that is marked as "
+    "not "
+    "made or unknown, check what it has changed. Continue from here; do not start over.";
 
 base::Status record_continuation(events::Log& log, const domain::Message& message,
                                  const domain::ContinuationResolution& resolution) {
@@ -48,7 +48,7 @@ base::Status record_continuation(events::Log& log, const domain::Message& messag
             .agent_id = message.agent_id, .message_id = message.id, .resolution = resolution});
 }
 
-// The entry of the message itself; a second attempt at it does not tell it twice.
+// The entry of the message itself; a second attempt does not record it twice.
 domain::TranscriptEntry incoming(events::Log& log, const domain::Message& message,
                                  const domain::RunId& run) {
     json::object data = base::to_json(message).as_object();
@@ -174,11 +174,10 @@ identity::AgentFacts before_triggers(identity::AgentFacts facts) {
     return facts;
 }
 
-// The folder is gone, so the agent is back at its home, and receives a note. What was attached
-// stays attached: the folder may come back.
-base::Result<std::string> fall_back(events::Log& log, domain::Agent& agent,
-                                    const OpenInput& input) {
-    const auto lost = *agent.active_workspace_entry;
+// The folder is gone, so the agent is back at its home. What was attached stays attached: the
+// folder may come back.
+base::Status fall_back(events::Log& log, domain::Agent& agent, const OpenInput& input) {
+    const auto& lost = *input.vanished;
     if (lost.projection_kind == domain::ProjectionKind::GitWorktreeRoot)
         TRY(log.append(agent.agent_id, domain::events::RecoveryClearedMissingWorktreeSession{
                                            .agent_id = agent.agent_id,
@@ -186,10 +185,16 @@ base::Result<std::string> fall_back(events::Log& log, domain::Agent& agent,
                                            .reason = "the folder is gone"}));
     for (auto& note : workspace::move_to(agent, input.home_workspace))
         TRY(log.append(agent.agent_id, std::move(note)));
+    return {};
+}
+
+// What the prompt says of it.
+std::string vanished_notice(const domain::WorkspaceEntry& lost,
+                            const domain::WorkspaceEntry& home_workspace) {
     return fmt::format(
         "You worked in {} (workspace {}), and that folder is gone. You are in your own folder, {}, "
         "now. Tell your operator if that is unexpected; UseWorkspace takes you elsewhere.",
-        lost.execution_root, lost.workspace_id, input.home_workspace.cwd);
+        lost.execution_root, lost.workspace_id, home_workspace.cwd);
 }
 
 // A limit of the agent is reached: it is paused by policy, and its input is kept.
@@ -233,32 +238,28 @@ base::Result<std::optional<domain::ExternalTriggerId>> capability_of(store::Tx& 
     return trigger->external_trigger_id;
 }
 
-using Planned = std::shared_ptr<const PlannedFrame>;
-
-Planned planned_frame(const domain::Agent& agent, PromptFacts facts, const OpenInput& input) {
-    PlannedFrame planned{.workspace = agent.active_workspace_entry.value(),
-                         .work_item = agent.current_work_item_id};
-    planned.conversation = context::conversation_for(facts.past, facts.message.id);
-    planned.prompt = plan_prompt(agent, facts, input, planned.conversation);
-    planned.build_ms = base::millis_between(facts.loading_began, input.now());
-    planned.facts = std::move(facts);
-    return std::make_shared<const PlannedFrame>(std::move(planned));
+domain::WorkspaceEntry workspace_of(const domain::Agent& agent, const OpenInput& input) {
+    return agent.active_workspace_entry.value_or(input.home_workspace);
 }
 
-// The prompt that was planned before, if it still holds; else it is planned now.
-base::Result<Planned> frame_for(store::Tx& tx, const domain::Agent& agent,
-                                const domain::Message& message, const OpenInput& input) {
-    const auto& ahead = input.planned;
-    if (ahead && ahead->facts.message.id == message.id && input.workspace_notice.empty() &&
-        ahead->workspace == agent.active_workspace_entry &&
-        ahead->facts.capability == TRY(capability_of(tx, agent.agent_id)) &&
-        ahead->work_item == agent.current_work_item_id &&
-        ahead->facts.work_version == TRY(tx.work_version(agent.agent_id)) &&
-        ahead->facts.memory.working_memory_revision ==
-            TRY(tx.working_memory(agent.agent_id)).working_memory_revision &&
-        ahead->facts.past.head == TRY(tx.stream_head(agent.agent_id, store::Stream::Transcript)))
-        return ahead;
-    return planned_frame(agent, TRY(load_prompt_facts(tx, agent, message, input)), input);
+base::Result<bool> has_capability(store::Tx& tx, const domain::AgentId& agent,
+                                  const PromptFacts& facts) {
+    if (facts.makes_capability) return !TRY(was_provisioned(tx, agent));
+    return TRY(capability_of(tx, agent)) == facts.capability;
+}
+
+// Is the prompt that was planned that of this message still?
+base::Result<bool> still_holds(store::Tx& tx, const domain::Agent& agent,
+                               const domain::Message& message, const OpenInput& input) {
+    if (!input.planned) return false;
+    const auto& ahead = *input.planned;
+    return ahead.facts.message.id == message.id && ahead.workspace == workspace_of(agent, input) &&
+           ahead.work_item == agent.current_work_item_id &&
+           TRY(has_capability(tx, agent.agent_id, ahead.facts)) &&
+           ahead.facts.work_version == TRY(tx.work_version(agent.agent_id)) &&
+           ahead.facts.memory.working_memory_revision ==
+               TRY(tx.working_memory(agent.agent_id)).working_memory_revision &&
+           ahead.facts.past.head == TRY(tx.stream_head(agent.agent_id, store::Stream::Transcript));
 }
 
 }  // namespace
@@ -270,17 +271,21 @@ base::Result<PromptFacts> load_prompt_facts(store::Tx& tx, const domain::Agent& 
         input.limits ? input.limits->prompt_budget * kPastBudgets : context::kPastTokensMax;
     PromptFacts facts{.message = message, .loading_began = input.now()};
     facts.capability = TRY(capability_of(tx, agent.agent_id));
+    if (!facts.capability && input.fresh_capability && !TRY(was_provisioned(tx, agent.agent_id))) {
+        facts.capability = input.fresh_capability();
+        facts.makes_capability = true;
+    }
     facts.work_version = TRY(tx.work_version(agent.agent_id));
-    facts.past = TRY(context::load_past(tx, agent.agent_id,
-                                        {.message = message.id, .tokens_max = tokens_max},
-                                        input.recent.get()));
-    facts.work = TRY(context::load_work(tx, agent, input.home));
+    facts.past = TRY(context::load_past(
+        tx, agent.agent_id, {.message = message.id, .tokens_max = tokens_max}, input.recent.get()));
+    facts.work = TRY(context::load_work(tx, agent));
     facts.memory = TRY(tx.working_memory(agent.agent_id));
     return facts;
 }
 
 context::PlannedPrompt plan_prompt(const domain::Agent& agent, const PromptFacts& facts,
-                                   const OpenInput& input, const context::Conversation& said) {
+                                   const OpenInput& input, const context::Conversation& said,
+                                   std::string workspace_notice) {
     context::FrameInput frame{
         .agent = agent,
         .workspace = agent.active_workspace_entry.value(),
@@ -293,19 +298,31 @@ context::PlannedPrompt plan_prompt(const domain::Agent& agent, const PromptFacts
         .work = facts.work,
         .skills = input.skills,
         .active_skills = skills::at_turn_start(agent.active_skills, input.session),
-        .workspace_notice = input.workspace_notice,
+        .workspace_notice = std::move(workspace_notice),
         .conversation_tokens = said.tokens};
     if (input.limits) frame.prompt_budget = input.limits->prompt_budget;
     if (facts.capability) frame.capability = context::Capability{*facts.capability};
     return context::plan_prompt(frame);
 }
 
-Planned plan_ahead(domain::Agent agent, PromptFacts facts, const OpenInput& input) {
+std::shared_ptr<const PlannedFrame> plan_ahead(domain::Agent agent, PromptFacts facts,
+                                               const OpenInput& input) {
     if (input.recent) input.recent->keep(agent.agent_id, facts.past);
-    if (input.vanished) return nullptr;
+    context::read_plan(facts.work, input.home);
+    PlannedFrame planned{.workspace = workspace_of(agent, input),
+                         .work_item = agent.current_work_item_id};
     agent.execution = input.execution;
+    std::string notice;
+    if (input.vanished) {
+        notice = vanished_notice(*input.vanished, input.home_workspace);
+        workspace::move_to(agent, input.home_workspace);  // As the commit does.
+    }
     if (!agent.active_workspace_entry) agent.active_workspace_entry = input.home_workspace;
-    return planned_frame(agent, std::move(facts), input);
+    planned.conversation = context::conversation_for(facts.past, facts.message.id);
+    planned.prompt = plan_prompt(agent, facts, input, planned.conversation, std::move(notice));
+    planned.build_ms = base::millis_between(facts.loading_began, input.now());
+    planned.facts = std::move(facts);
+    return std::make_shared<const PlannedFrame>(std::move(planned));
 }
 
 base::Result<bool> note_failure(events::Log& log, const domain::AgentId& agent_id,
@@ -360,9 +377,9 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
             return Outcome{Ticked{}};
     }
     const Choice choice = choose(facts, input.budget);
-    if (const auto* rest = std::get_if<Idle>(&choice)) {
+    if (const auto* idle = std::get_if<Idle>(&choice)) {
         TRY(supervision::settle(log, facts));
-        return Outcome{*rest};
+        return Outcome{*idle};
     }
     if (const auto* spent = std::get_if<Suspend>(&choice)) {
         if (!domain::is_supervised(facts.agent)) return suspend(log, std::move(facts), *spent);
@@ -371,10 +388,10 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
         TRY(supervision::settle(log, facts, spent->text));
         return Outcome{Idle{spent->text}};
     }
-    if (!input.has_prompt) {  // Nothing was queued when it was prepared.
-        if (TRY(log.tx().next_message(agent_id))) return Outcome{Ticked{}};
-        return Outcome{Idle{std::string(kNothingQueued)}};
-    }
+    const auto next = TRY(log.tx().next_message(agent_id));
+    if (!next) return Outcome{Idle{std::string(kNothingQueued)}};
+    // Another commit came between, and what it changed is prepared, too.
+    if (!TRY(still_holds(log.tx(), facts.agent, next->message, input))) return Outcome{Ticked{}};
     const auto& taken = std::get<TakeNext>(choice);
     // As things stood before this message became the active run.
     const auto before = facts;
@@ -392,13 +409,10 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     if (!statistics.last_continuation->model_visible) return reduce(log, before, facts, message);
 
     if (!agent.active_workspace_entry) agent.active_workspace_entry = input.home_workspace;
-    std::optional<OpenInput> moved;
-    if (input.vanished && agent.active_workspace_entry == input.vanished) {
-        moved = input;
-        moved->workspace_notice = TRY(fall_back(log, agent, input));
-    }
-    const OpenInput& here = moved ? *moved : input;
-    if (input.token_hash_of) TRY(provision(log, agent_id, input.token_hash_of));
+    if (input.vanished) TRY(fall_back(log, agent, input));
+    const auto& planned = *input.planned;
+    if (planned.facts.makes_capability)
+        TRY(provision(log, agent_id, input.token_hash_of, planned.facts.capability));
     ++agent.turn_index;
     agent.active_skills = skills::at_turn_start(std::move(agent.active_skills), input.session);
     turn::Facts opened{.agent = agent, .statistics = statistics, .message = message};
@@ -415,24 +429,23 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
                       .opened_at = log.now()};
     if (taken.wall_ms_max)
         opened.attempt.deadline = log.now() + std::chrono::milliseconds(*taken.wall_ms_max);
-    const auto planned = TRY(frame_for(log.tx(), agent, message, here));
-    const auto& frame = planned->prompt.frame;
-    auto conversation = TRY(begin_record(log, message, opened.attempt.run_id, *planned));
-    opened.attempt.history_after = planned->facts.past.after_seq;
+    const auto& frame = planned.prompt.frame;
+    auto conversation = TRY(begin_record(log, message, opened.attempt.run_id, planned));
+    opened.attempt.history_after = planned.facts.past.after_seq;
     opened.attempt.context_tokens = context::tokens_of(frame.system_blocks) +
-                                    context::tokens_of(frame.context_blocks) + here.offer.tokens +
+                                    context::tokens_of(frame.context_blocks) + input.offer.tokens +
                                     conversation.tokens;
     std::vector<turn::Effect> effects{turn::AskModel{1}};
     const bool is_large = turn::is_compaction_due(opened.attempt, 1, input.limits);
-    if (planned->facts.past.is_cut || (is_large && conversation.tokens > 0)) {
+    if (planned.facts.past.is_cut || (is_large && conversation.tokens > 0)) {
         opened.attempt.state = domain::Compacting{.round = 1};
         effects = {turn::Compact{1}};
     }
-    TRY(note_prompted(log.tx(), agent_id, planned->prompt.decisions));
+    TRY(note_prompted(log.tx(), agent_id, planned.prompt.decisions));
     TRY(log.tx().open_attempt(opened.attempt));
     TRY(queue::resolve_waits(log, message, opened.attempt.run_id));
     TRY(log.tx().put_frame(opened.attempt.run_id, base::to_json(frame)));
-    TRY(record_opening(log, opened, planned->prompt, planned->build_ms));
+    TRY(record_opening(log, opened, planned.prompt, planned.build_ms));
     if (claimed->entry.tries == 0)
         TRY(briefs::publish(log, agent, opened.statistics, briefs::ack(agent, message)));
     TRY(log.tx().put_agent(opened.agent));

@@ -14,6 +14,7 @@
 #include "agent/context/past/recent.h"
 #include "agent/context/work_section.h"
 #include "flow/scheduler/decide.h"
+#include "flow/scheduler/triggers.h"
 #include "flow/turn/decide/decide.h"
 #include "record/events/events.h"
 
@@ -44,6 +45,7 @@ inline constexpr std::int64_t kOpenFailuresMax = 3;
 struct PromptFacts {
     domain::Message message;
     std::optional<domain::ExternalTriggerId> capability{};
+    bool makes_capability{false};  // It is made, under that id, when the turn opens.
     std::int64_t work_version{0};  // See store::WorkRecords.
     context::Past past;            // What was said so far.
     context::Work work;
@@ -54,7 +56,7 @@ struct PromptFacts {
 // A prompt that was planned before the transaction, and what it holds for.
 struct PlannedFrame {
     PromptFacts facts;
-    domain::WorkspaceEntry workspace;
+    domain::WorkspaceEntry workspace;  // Where the agent was when the facts were loaded.
     std::optional<domain::WorkItemId> work_item{};  // Its focus.
     context::Conversation conversation;             // That the turn continues.
     context::PlannedPrompt prompt;
@@ -72,31 +74,34 @@ struct OpenInput {
     domain::WorkspaceEntry home_workspace;  // Used until a project is chosen.
     // Where it worked last, if that folder is not there any more.
     std::optional<domain::WorkspaceEntry> vanished{};
-    std::string workspace_notice{};               // See context::FrameInput.
     std::optional<turn::ContextLimits> limits{};  // Of the turn's model.
     std::filesystem::path home{};                 // Of the agent, for the plans of its work items.
     bool is_booted{false};                        // What a booting agent needs has been made.
-    bool has_prompt{true};            // Else nothing was queued, and no prompt was prepared.
     std::function<base::Time()> now;  // To say how long planning the prompt took; any thread.
-    // Planning a prompt may take long and must not hold up the writer. It is planned again inside
-    // the transaction when something has changed since.
+    // The prompt of the next message; none: nothing was queued. Planning one may take long and must
+    // not hold up the writer: when something has changed since, no turn is opened, and all of this
+    // is prepared again.
     std::shared_ptr<const PlannedFrame> planned{};
     // Where the conversation is found that an earlier turn has loaded; none: it is loaded whole.
     std::shared_ptr<context::RecentPasts> recent{};
     // The digest of the token of a capability, by its id; see context/capability.h.
-    std::function<std::string(const domain::ExternalTriggerId&)> token_hash_of;
+    TokenHash token_hash_of{};
+    // The id of a capability that an agent is to have; any thread. Set where token_hash_of is.
+    std::function<domain::ExternalTriggerId()> fresh_capability{};
 };
 
-// Loads what the prompt of `message` is planned from: of the conversation, as much as may be needed.
+// Loads what the prompt of `message` is planned from: of the conversation, as much as may be
+// needed, and the stored plan of the focus (see context::read_plan).
 base::Result<PromptFacts> load_prompt_facts(store::Tx& tx, const domain::Agent& agent,
                                             const domain::Message& message, const OpenInput& input);
 
 // The prompt that the message would be answered with, were it the next. Pure.
 context::PlannedPrompt plan_prompt(const domain::Agent& agent, const PromptFacts& facts,
-                                   const OpenInput& input, const context::Conversation& said);
+                                   const OpenInput& input, const context::Conversation& said,
+                                   std::string workspace_notice = {});
 
-// The prompt of the agent's next message, and keeps its conversation in `input.recent`; nothing
-// when its workspace is gone.
+// The prompt of the agent's next message; keeps its conversation in `input.recent`. Reads the plan
+// of its work item from a file.
 std::shared_ptr<const PlannedFrame> plan_ahead(domain::Agent agent, PromptFacts facts,
                                                const OpenInput& input);
 

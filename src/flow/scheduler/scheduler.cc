@@ -141,7 +141,7 @@ void Scheduler::wake(const domain::AgentId& agent) {
         if (on_idle) on_idle(agent, held->second);
         return;
     }
-    if (runner_.is_running(agent)) return;  // It is looked at again when its turn closes.
+    if (runner_.is_running(agent)) return;  // It is ticked again when its turn closes.
     if (asides_.contains(agent)) return;    // It waits for its operator.
     if (ticking_.contains(agent)) {
         wanted_.insert(agent);
@@ -205,7 +205,7 @@ void Scheduler::tick(const domain::AgentId& agent) {
     ticking_.insert(agent);
     committer_.background<Prepared>(
         lifetime_,
-        [agent, &store = parts_.store, &clock = parts_.clock,
+        [agent, &store = parts_.store, &clock = parts_.clock, &ids = parts_.ids,
          &registry = parts_.dispatcher.registry(), home_of = parts_.home_of,
          execution_of = parts_.execution_of, user_home = parts_.user_home, session = parts_.session,
          limits_of = parts_.context_limits_of, options = options_, claims = claims_,
@@ -217,7 +217,10 @@ void Scheduler::tick(const domain::AgentId& agent) {
             auto& input = found.input;
             input.model_ref = options.model_ref;
             input.home = home_of(agent);
-            input.token_hash_of = options.token_hash_of;
+            if (options.token_hash_of) {
+                input.token_hash_of = options.token_hash_of;
+                input.fresh_capability = [&ids] { return ids.fresh<domain::ExternalTriggerId>(); };
+            }
             input.recent = recent;
             input.now = [&clock] { return clock.now(); };
             // First, so that nothing of what is loaded is older. One that has to wait in line gives
@@ -233,8 +236,7 @@ void Scheduler::tick(const domain::AgentId& agent) {
                 found.left_open = TRY(tx.open_attempt_of(agent));
                 const auto model =
                     known && known->model_override ? *known->model_override : options.model_ref;
-                found.provider =
-                    provider_of(found.left_open ? found.left_open->model_ref : model);
+                found.provider = provider_of(found.left_open ? found.left_open->model_ref : model);
                 found.claim = claims->claim(found.provider);
                 if (!found.claim) return {};
                 if (!known)
@@ -244,7 +246,6 @@ void Scheduler::tick(const domain::AgentId& agent) {
                 if (found.left_open) return {};
                 input.limits = limits_of(model);
                 const auto message = TRY(tx.next_message(agent));
-                input.has_prompt = message.has_value();
                 if (message)
                     next = TRY(load_prompt_facts(tx, found.agent, message->message, input));
                 return {};

@@ -6,12 +6,13 @@ namespace scheduler {
 
 using domain::ExternalTrigger;
 
-base::Result<ExternalTrigger> ensure_trigger(events::Log& log, const domain::AgentId& agent,
-                                             const TokenHash& token_hash_of) {
-    if (auto known = TRY(log.tx().active_trigger(agent))) return std::move(*known);
-    ExternalTrigger trigger{.external_trigger_id = log.ids().fresh<domain::ExternalTriggerId>(),
-                            .target_agent_id = agent,
-                            .created_at = log.now()};
+namespace {
+
+base::Result<ExternalTrigger> make_trigger(events::Log& log, const domain::AgentId& agent,
+                                           domain::ExternalTriggerId id,
+                                           const TokenHash& token_hash_of) {
+    ExternalTrigger trigger{
+        .external_trigger_id = std::move(id), .target_agent_id = agent, .created_at = log.now()};
     trigger.token_hash = token_hash_of(trigger.external_trigger_id);
     TRY(log.tx().put_trigger(trigger));
     TRY(log.append(agent, domain::events::ExternalTriggerCreated{
@@ -22,10 +23,24 @@ base::Result<ExternalTrigger> ensure_trigger(events::Log& log, const domain::Age
     return trigger;
 }
 
+}  // namespace
+
+base::Result<ExternalTrigger> ensure_trigger(events::Log& log, const domain::AgentId& agent,
+                                             const TokenHash& token_hash_of) {
+    if (auto known = TRY(log.tx().active_trigger(agent))) return std::move(*known);
+    return make_trigger(log, agent, log.ids().fresh<domain::ExternalTriggerId>(), token_hash_of);
+}
+
+base::Result<bool> was_provisioned(store::Tx& tx, const domain::AgentId& agent) {
+    return !TRY(tx.triggers(agent, 1)).empty();
+}
+
 base::Status provision(events::Log& log, const domain::AgentId& agent,
-                       const TokenHash& token_hash_of) {
-    if (!TRY(log.tx().triggers(agent, 1)).empty()) return {};
-    TRY(ensure_trigger(log, agent, token_hash_of));
+                       const TokenHash& token_hash_of,
+                       std::optional<domain::ExternalTriggerId> id) {
+    if (TRY(was_provisioned(log.tx(), agent))) return {};
+    if (!id) id = log.ids().fresh<domain::ExternalTriggerId>();
+    TRY(make_trigger(log, agent, std::move(*id), token_hash_of));
     return {};
 }
 

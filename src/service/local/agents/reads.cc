@@ -316,49 +316,44 @@ base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
                                                .admission = domain::AdmissionContext::LocalProcess,
                                                .trust = trust},
                                               parts_.turn.clock.now(), parts_.turn.ids));
-    context::PlannedPrompt prompt;
-    context::Past past;
-    context::Conversation said;
-    std::vector<context::Guidance> guidance;
     const auto home = parts_.turn.home_of(id);
+    scheduler::OpenInput input{.model_ref = parts_.models.runtime_default_model};
+    input.home = home;
+    input.home_workspace = workspace::agent_home(id, home);
+    input.session = parts_.turn.session;
+    input.now = [this] { return parts_.turn.clock.now(); };
+    domain::Agent known;
+    scheduler::PromptFacts facts;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
-        auto known = TRY(known_agent(tx, id));
-        if (!known.active_workspace_entry)
-            known.active_workspace_entry = workspace::agent_home(id, home);
-        scheduler::OpenInput input{.model_ref = parts_.models.runtime_default_model};
-        input.home = home;
-        input.home_workspace = workspace::agent_home(id, home);
-        input.guidance =
-            context::read_guidance({parts_.turn.user_home, home, known.active_workspace_entry});
-        guidance = input.guidance;
-        input.skills =
-            skills::discover(skills::places_of(known, parts_.turn.user_home, home)).skills;
-        input.session = parts_.turn.session;
-        known.execution = parts_.turn.execution_of(id);
-        input.offer = parts_.turn.offers->of(parts_.turn.dispatcher.registry(), known,
-                                             domain::instructed_by(message));
+        known = TRY(known_agent(tx, id));
         input.limits = parts_.turn.context_limits_of(
             known.model_override.value_or(parts_.models.runtime_default_model));
-        input.now = [this] { return parts_.turn.clock.now(); };
-        auto facts = TRY(scheduler::load_prompt_facts(tx, known, message, input));
-        said = context::conversation_for(facts.past, message.id);
-        prompt = scheduler::plan_prompt(known, facts, input, said);
-        past = std::move(facts.past);
+        facts = TRY(scheduler::load_prompt_facts(tx, known, message, input));
         return {};
     }));
+    if (!known.active_workspace_entry) known.active_workspace_entry = input.home_workspace;
+    known.execution = parts_.turn.execution_of(id);
+    context::read_plan(facts.work, home);
+    input.guidance =
+        context::read_guidance({parts_.turn.user_home, home, known.active_workspace_entry});
+    input.skills = skills::discover(skills::places_of(known, parts_.turn.user_home, home)).skills;
+    input.offer = parts_.turn.offers->of(parts_.turn.dispatcher.registry(), known,
+                                         domain::instructed_by(message));
+    auto said = context::conversation_for(facts.past, message.id);
+    auto prompt = scheduler::plan_prompt(known, facts, input, said);
     auto& frame = prompt.frame;
     context::reveal(frame.context_blocks,
                     [this](const auto& trigger) { return parts_.capabilities.url_of(trigger); });
     std::string dump = "## instruction_sources\n";
-    for (const auto& [source, text] : guidance)
+    for (const auto& [source, text] : input.guidance)
         dump += fmt::format("- {} {} {}\n", base::enum_name(source.scope),
                             base::enum_name(source.kind), base::printable(source.path));
-    if (guidance.empty()) dump += "none\n";
+    if (input.guidance.empty()) dump += "none\n";
     dump += "\n";
     provider::Request request{.frame = frame, .history = std::move(said.history)};
     for (const auto& block : frame.system_blocks) dump += block.text + "\n\n";
     provider::each_turn(request, [&](const auto& turn) { dump += context::shown(turn) + "\n\n"; });
-    return dump + context::plan_lines(prompt.decisions, past, said.tokens) + "\n";
+    return dump + context::plan_lines(prompt.decisions, facts.past, said.tokens) + "\n";
 }
 
 base::Result<std::vector<domain::Event>> LocalReads::event_page(const std::string& agent,
