@@ -66,7 +66,7 @@ void fill(const std::filesystem::path& file, int agents, int events) {
     const domain::Wait wait{.id = {"wait-NAME"},
                             .agent_id = {"NAME"},
                             .subject_ref = "timer-NAME",
-                            .waiting_for = "the end of a timed rest"};
+                            .waiting_for = "the end of a sleep"};
     const domain::Event event{.id = {"EVENT"},
                               .created_at = now,
                               .kind = "turn_terminal",

@@ -50,7 +50,7 @@ TEST_F(ResidentTest, ATimedSleepEndsByItselfAlsoInAnotherProcess) {
     scheduler_->start();
     loop_.run();
     ASSERT_EQ(model_->requests.size(), 1U);
-    EXPECT_THAT(opening(0), HasSubstr("The rest you asked for is over: tea"));
+    EXPECT_THAT(opening(0), HasSubstr("The sleep you asked for is over: tea"));
     EXPECT_FALSE(agent().sleep);
     EXPECT_EQ(statistics().last_continuation->class_,
               domain::ContinuationClass::ResumeExpectedWait);

@@ -17,7 +17,7 @@ constexpr std::size_t kSummaryChars = 160;
 constexpr std::size_t kSentencesPerRound = 4;
 constexpr std::size_t kFilesInReceipt = 4;
 constexpr std::size_t kEtagChars = 12;
-// How much of an argument is looked for in the summary of its call, which often repeats it.
+// How much of an argument is searched for in the summary of its call, which often repeats it.
 constexpr std::size_t kArgumentSeen = 48;
 constexpr std::string_view kResultMark = " [tool_result:";
 

@@ -35,7 +35,7 @@ struct Guidance {
     std::string text;
 };
 
-// Where guidance is looked for; an empty path is left out.
+// Where guidance is searched for; an empty path is left out.
 struct GuidanceRoots {
     std::filesystem::path user_home{};
     std::filesystem::path agent_home{};

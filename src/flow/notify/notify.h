@@ -1,4 +1,4 @@
-// The transactions of what is to reach the operator outside of the program: a notification of an
+// The transactions of what is to reach the operator by another channel: a notification of an
 // agent is stored with its delivery; a delivery is claimed before it is sent and settled after.
 #pragma once
 

@@ -14,7 +14,7 @@ constexpr std::int64_t kRunsPage = 1024;
 constexpr std::int64_t kActionsMax = 1000;
 constexpr std::int64_t kRowsAtOnce = 2000;  // So that other writes do not wait long.
 constexpr int kRowRoundsMax = 1000;
-constexpr std::size_t kEntriesMax = 100'000;  // Files looked at for their size.
+constexpr std::size_t kEntriesMax = 100'000;  // Files whose size is read.
 constexpr std::size_t kSweepRunsMax = 64;
 constexpr std::size_t kStrayFoldersMax = 64;
 constexpr std::chrono::hours kStrayAge{24};  // Of what no run owns; a preview may be at it.
@@ -72,11 +72,11 @@ void remove_strays(const Parts& parts) {
         const auto age = fs::file_time_type::clock::now() - entry->last_write_time(ignored);
         if (ignored || !entry->is_directory(ignored) || age < kStrayAge) continue;
         bool is_owned = true;
-        const auto looked = parts.store.read([&](store::Tx& tx) -> base::Status {
+        const auto read = parts.store.read([&](store::Tx& tx) -> base::Status {
             is_owned = TRY(tx.plan_run(id)).has_value();
             return {};
         });
-        if (!looked || is_owned) continue;
+        if (!read || is_owned) continue;
         fs::remove_all(entry->path(), ignored);
         ++removed;
     }

@@ -12,7 +12,7 @@ namespace queue {
 // More open waits than this an agent may not have.
 inline constexpr std::int64_t kOpenWaitsMax = 1000;
 
-// Is this what is waited for? Pure. A wake hint ends no wait: it only says that a look may be
+// Is this what is waited for? Pure. A wake hint ends no wait: it only says that a check may be
 // worthwhile, and the agent decides.
 bool triggers(const domain::Message& message, const domain::Wait& wait);
 

@@ -20,8 +20,8 @@ Bound rest_of(const Bound& limit, std::int64_t used) {
     return limit ? Bound(*limit - used) : std::nullopt;
 }
 
-bool is_spent(const Bound& rest) {
-    return rest && *rest <= 0;
+bool is_spent(const Bound& left) {
+    return left && *left <= 0;
 }
 
 Suspend suspend(std::string_view setting, std::int64_t limit, std::string_view unit) {

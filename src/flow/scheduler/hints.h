@@ -1,4 +1,4 @@
-// Wake hints: something changed outside, another look may be worthwhile.
+// Wake hints: something changed in the world, and the agent may want to check it.
 //
 // A hint is no message. For an agent that is free it becomes one system tick at once; for any other
 // it waits, merged with those that come after it, and becomes one tick when the agent is next free.
@@ -21,7 +21,7 @@ inline constexpr std::size_t kHintLabelBytesMax = 1024;
 enum class Disposition { Triggered, Coalesced };
 BOOST_DESCRIBE_ENUM(Disposition, Triggered, Coalesced)
 
-// Is it free to look: neither running, nor held back, nor with other input before it? Pure.
+// May it tick now: neither running, nor held back, nor with other input before it? Pure.
 bool is_free(const identity::AgentFacts& facts);
 
 // One hint that stands for both: the newer on top, the newest content kept, the lower trust. Pure.

@@ -10,8 +10,8 @@
 namespace scheduler {
 
 // Deaths of the program outside of a turn after which the agent is set aside, and how long one is
-// remembered. A kill from outside looks like the agent's own fault, so there are as many as for a
-// turn, and the next turn that opens forgets them.
+// remembered. A kill by another program looks like the agent's own fault, so there are as many as
+// for a turn, and the next turn that opens forgets them.
 inline constexpr std::int64_t kCrashesMax = 20;
 inline constexpr std::chrono::hours kCrashMemory{1};
 

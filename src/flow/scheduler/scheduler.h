@@ -53,7 +53,7 @@ struct Options {
     TokenHash token_hash_of{};
 };
 
-// Used on the loop's thread only. Nothing polls: an agent is looked at when it is woken and when a
+// Used on the loop's thread only. Nothing polls: an agent is ticked when it is woken and when a
 // turn of it has closed. Agents that want a turn get them in the order they asked.
 class Scheduler {
 public:
@@ -147,15 +147,15 @@ private:
     Options options_;
     turn::Runner runner_;
 
-    std::deque<domain::AgentId> ready_;  // Wanting to be looked at, in the order they asked.
+    std::deque<domain::AgentId> ready_;  // Wanting a tick, in the order they asked.
     std::set<domain::AgentId> ready_set_;
-    std::set<domain::AgentId> ticking_;            // Being looked at.
+    std::set<domain::AgentId> ticking_;            // Being prepared or opened.
     std::set<domain::AgentId> wanted_;             // Woken meanwhile.
     std::set<domain::AgentId> asides_;             // Being set aside.
-    std::map<domain::AgentId, Halt> halts_;        // To be stopped as soon as the look is over.
+    std::map<domain::AgentId, Halt> halts_;        // To be stopped as soon as the tick is over.
     std::map<domain::AgentId, std::string> held_;  // Interrupted here, with the reason.
     std::map<domain::AgentId, Rounds> rounds_;     // Those that have a bound of their own.
-    std::map<domain::AgentId, std::shared_ptr<void>> holds_;  // Those being looked at or running.
+    std::map<domain::AgentId, std::shared_ptr<void>> holds_;  // Those being ticked or running.
     bool is_watching_holds_{false};
 
     bool is_started_{false};

@@ -49,11 +49,11 @@ public:
     void resume(const domain::Task& task) override;
     base::Status refresh(store::Tx& tx, domain::Task& task) const override;
 
-    // The agent cannot go on for now. When it is a child that was set aside, its task ends.
+    // The agent cannot continue for now. When it is a child that was set aside, its task ends.
     void check(const domain::AgentId& agent);
 
 private:
-    // A child whose task goes on after a start.
+    // A child whose task continues after a start.
     struct Resumed {
         domain::AgentId parent;
         domain::TaskId task;

@@ -25,7 +25,7 @@ using base::ErrorCode;
 using domain::TaskStatus;
 using domain::TrustLevel;
 
-// Inputs of a child whose trust its report must not exceed; older ones are not looked at.
+// Inputs of a child whose trust its report must not exceed; older ones are not checked.
 constexpr std::int64_t kInputsChecked = 512;
 constexpr std::int64_t kPage = 64;
 

@@ -66,7 +66,7 @@ base::Status sleep(events::Log& log, domain::Agent& agent, const domain::SleepRe
                                .agent_id = agent.agent_id,
                                .kind = domain::WaitKind::Timer,
                                .subject_ref = timer.id.value,
-                               .waiting_for = "the end of a timed rest: " + request.reason,
+                               .waiting_for = "the end of a sleep: " + request.reason,
                                .created_at = log.now(),
                                .updated_at = log.now()}));
     }
@@ -87,7 +87,7 @@ base::Status record_closed(events::Log& log, const domain::Agent& agent) {
     TRY(log.append(agent.agent_id,
                    domain::events::ClosureDecided{.agent_id = agent.agent_id,
                                                   .closure = identity::decide_closure(facts)}));
-    // Control may have come before the end: then it was running no more to those who looked.
+    // Control may have come before the end: then it no longer showed as running.
     const identity::AgentFacts before{.agent = agent, .open_attempt = domain::Attempt{}};
     return identity::record_state(log, facts, identity::status_of(before));
 }

@@ -246,7 +246,7 @@ void Runner::continue_call(const std::shared_ptr<Live>& live, const domain::Tool
 void Runner::prepare(Live& live) {
     live.offer =
         parts_.offers->of(parts_.dispatcher.registry(), live.facts.agent, live.authority());
-    // A newer program may offer other tools, and the key tells.
+    // A newer program may offer other tools, and the key says so.
     if (live.frame.cache)
         live.frame.cache->prompt_cache_key =
             context::cache_key(live.facts.agent.agent_id, live.frame, live.offer);

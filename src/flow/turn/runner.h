@@ -60,7 +60,7 @@ struct Parts {
     std::filesystem::path user_home{};
     // Does a compaction that covers a part of the conversation ask the model for a summary?
     bool summarises{false};
-    // What turns have loaded of conversations; retention::Rest makes it forget them.
+    // What turns have loaded of conversations; retention::IdleRelease makes it forget them.
     std::shared_ptr<context::RecentPasts> recent = std::make_shared<context::RecentPasts>();
     std::shared_ptr<Offers> offers = std::make_shared<Offers>();
     // When this runtime started: a skill that an earlier one activated is a restored one.

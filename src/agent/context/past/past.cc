@@ -132,7 +132,7 @@ base::Result<std::int64_t> rounds_left_out(store::Tx& tx, const Past& past,
            });
 }
 
-// It was cleaned when it was written, of what was known and looked for then.
+// It was cleaned when it was written, of the credentials known then.
 base::Result<Piece> cleaned_piece(std::int64_t seq, domain::TranscriptEntry& entry) {
     scan::remove_secrets(entry.data);
     return piece_of(seq, entry);

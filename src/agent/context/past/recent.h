@@ -11,7 +11,7 @@
 
 namespace context {
 
-// What all of them together may take, and a piece beside its text; estimates.
+// What all of them together may take, and a piece in addition to its text; estimates.
 inline constexpr std::int64_t kRecentBytesMax = 8 * 1024 * 1024;
 inline constexpr std::int64_t kPieceBytes = 1024;
 

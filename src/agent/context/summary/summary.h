@@ -2,8 +2,8 @@
 // writes of the conversation before its oldest part is covered. Pure.
 //
 // The summary has a fixed form, is checked against the records, and is shown as evidence. It stands
-// beside the operator's words, the changed files, the failures and the decisions of the digest, and
-// in place of the digest's other lines. One that does not pass is left out: the digest remains.
+// next to the operator's words, the changed files, the failures and the decisions of the digest,
+// and in place of the digest's other lines. One that does not pass is left out: the digest remains.
 #pragma once
 
 #include <expected>

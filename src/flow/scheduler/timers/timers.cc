@@ -26,7 +26,7 @@ base::Result<bool> has_queued_tick(store::Tx& tx, const Timer& timer) {
 
 // The text that the agent receives. The end of a sleep it asked for says so.
 base::Result<domain::Message> tick_of(events::Log& log, const Fired& fired,
-                                      const std::optional<domain::Sleep>& rest) {
+                                      const std::optional<domain::Sleep>& sleep) {
     const auto& timer = fired.timer;
     json::object metadata{{"timer_id", timer.id.value},
                           {"due_at", base::to_text(fired.due)},
@@ -34,11 +34,11 @@ base::Result<domain::Message> tick_of(events::Log& log, const Fired& fired,
                           {"missed", fired.missed}};
     std::string text = "Timer: " + timer.summary.value_or(timer.id.value);
     std::optional<domain::TrustLevel> trust = timer.trust;
-    if (rest && rest->timer_id == timer.id) {
+    if (sleep && sleep->timer_id == timer.id) {
         metadata["sleep_wait"] = {{"duration_ms", timer.duration_ms},
                                   {"sleeping_until", base::to_text(fired.due)}};
-        text = "The rest you asked for is over: " + rest->reason;
-        trust = rest->trust;
+        text = "The sleep you asked for is over: " + sleep->reason;
+        trust = sleep->trust;
     }
     if (fired.missed > 0) text += fmt::format(" ({} earlier times were missed)", fired.missed);
     return ingress::receive({.agent_id = timer.agent_id,
@@ -47,7 +47,7 @@ base::Result<domain::Message> tick_of(events::Log& log, const Fired& fired,
                              .body = domain::TextBody{std::move(text)},
                              .surface = domain::DeliverySurface::TimerScheduler,
                              .admission = domain::AdmissionContext::RuntimeOwned,
-                             // What was asked for from outside is no instruction of ours later.
+                             // What untrusted input asked for is no instruction of ours later.
                              .trust = trust,
                              .metadata = json::value(std::move(metadata))},
                             log.now(), log.ids());

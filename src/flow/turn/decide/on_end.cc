@@ -1,4 +1,4 @@
-// The turn is stopped from outside, or found open by a new process.
+// The turn is stopped by an operator or the program, or found open by a new process.
 #include <algorithm>
 
 #include "domain/events/turn.h"
@@ -33,7 +33,7 @@ void interrupt(Step& step, const Facts& facts, std::int64_t round, const Interru
     step.release = Release{domain::QueueStatus::Interrupted, asked.reason};
 }
 
-// The record must pair every call with a result before the conversation can go on. `last` is how
+// The record must pair every call with a result before the conversation can continue. `last` is how
 // the running call ended; without it that call, like those behind it, has not touched the world.
 void pair_calls(Step& step, const Facts& facts, const domain::AwaitingTools& state,
                 const std::optional<ToolFinished>& last, std::string_view why, const Input& input) {

@@ -1,4 +1,4 @@
-// Whatever happens in whatever order, the record stays one that a model can go on from.
+// Whatever happens in whatever order, a model can continue from the record.
 #include <random>
 
 #include <gtest/gtest.h>

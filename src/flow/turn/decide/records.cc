@@ -135,7 +135,7 @@ domain::TranscriptEntry assistant_entry(const Facts& facts, const ModelReplied& 
 namespace {
 
 // The images that a model may be shown. The gate reads no images: where a result enters only as a
-// document that it accepted, they stay outside.
+// document that it accepted, none is shown.
 const json::value* shown_media(const domain::ToolExecution& execution) {
     const bool is_enforced = execution.result && execution.result->gate &&
                              execution.result->gate->policy == domain::GatePolicy::Enforce;

@@ -6,7 +6,7 @@
 namespace turn {
 
 // Nothing for any other result: an event for the record and, where the call waits for the operator,
-// a brief that tells them how to answer.
+// a brief that says how to answer.
 void record_refusal(Step& step, const Facts& facts, const domain::ToolExecution& execution);
 
 }  // namespace turn

@@ -28,12 +28,12 @@ json::value event(const Step& step) {
 }
 
 TEST(Refusals, AreRecordedWithWhatWhoAndWhy) {
-    const Step step = refused(
-        {.kind = std::string(tools::kUntrustedInstructions), .message = "It came from outside."});
+    const Step step = refused({.kind = std::string(tools::kUntrustedInstructions),
+                               .message = "It came from an external sender."});
     const auto data = event(step);
     EXPECT_EQ(base::string_at(data, "tool_name"), "ExecCommand");
     EXPECT_EQ(base::string_at(data, "instructed_by"), "integration_signal");
-    EXPECT_EQ(base::string_at(data, "reason"), "It came from outside.");
+    EXPECT_EQ(base::string_at(data, "reason"), "It came from an external sender.");
     EXPECT_NE(base::find(data, "origin"), nullptr);
     EXPECT_THAT(step.briefs, IsEmpty());
 }

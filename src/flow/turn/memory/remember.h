@@ -6,7 +6,7 @@
 
 namespace turn {
 
-// How many of the turn's last rounds are looked at.
+// How many of the turn's last rounds are read.
 inline constexpr std::int64_t kRoundsRemembered = 24;
 
 // Derives working memory from the records as the turn leaves them, raises its revision when it has
