@@ -301,9 +301,7 @@ private:
     void mark_memory() {
         memory_marks_ = feed_.subscribe([this](const events::Committed& committed) {
             using namespace domain::events;
-            const auto& kind = committed.event.kind;
-            if (kind != BriefCreated::kKind && kind != WorkItemWritten::kKind &&
-                kind != EpisodeMemoryFinalized::kKind)
+            if (!is_any<BriefCreated, WorkItemWritten, EpisodeMemoryFinalized>(committed.event))
                 return;
             loop_.offload(
                 [home = config_.agent_home(committed.agent_id.value)] {
