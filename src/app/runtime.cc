@@ -505,7 +505,7 @@ private:
     }
 
     // Starts the servers in the background. Where a list is missing, the loop runs until it is
-    // there or the server has failed, for a bounded time, unless the process goes on anyway.
+    // there or the server has failed, for a bounded time, unless the process continues without it.
     void offer_mcp_tools(Tools tools) {
         if (config_.mcp_servers.empty()) return;
         struct Wait {

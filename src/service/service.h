@@ -317,7 +317,7 @@ BOOST_DESCRIBE_STRUCT(OperatorIngressRequest, (),
                        provider_message_ref, correlation_id, causation_id, metadata))
 
 // A command for start_task(). It runs as commands of the agent do: in its workspace, behind its
-// sandbox, and until it ends or is stopped, whoever asked for it.
+// sandbox, and until it ends or is stopped.
 struct TaskRequest {
     std::string summary;                   // For people; empty: it is made of the command.
     std::string cmd;                       // For the shell.

@@ -150,7 +150,7 @@ base::Result<std::string> LocalDeliveries::enqueue(const std::string& agent,
     if (request.kind != domain::MessageKind::WebhookEvent &&
         request.kind != domain::MessageKind::ChannelEvent)
         return fail(ErrorCode::Refused,
-                    "a {} message cannot be enqueued from outside; send a webhook_event or a "
+                    "an external sender cannot enqueue a {} message; send a webhook_event or a "
                     "channel_event",
                     base::enum_name(request.kind));
     if (request.priority == domain::Priority::Interject)

@@ -72,7 +72,7 @@ TEST_F(ServiceTest, TheSameKeyTwiceIsOneMessage) {
 }
 
 // contract: MSG-27
-TEST_F(ServiceTest, WhatIsEnqueuedFromOutsideClaimsNothing) {
+TEST_F(ServiceTest, WhatAnExternalSenderEnqueuesClaimsNothing) {
     auto& service = serve_main();
     EXPECT_EQ(service.enqueue("main", {.priority = domain::Priority::Interject}).error().code,
               base::ErrorCode::Refused);
