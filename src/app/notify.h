@@ -1,4 +1,4 @@
-// Tells a service manager how the program is getting on (the sd_notify protocol).
+// Reports the state of the program to a service manager (the sd_notify protocol).
 #pragma once
 
 #include <chrono>

@@ -231,7 +231,7 @@ public:
     ~RealRuntime() override {
         // Work in the background and in the store's writer uses parts that are destroyed before the
         // store and the loop are.
-        mcp_questions_.on_change = nullptr;  // Servers that end later have nobody to tell.
+        mcp_questions_.on_change = nullptr;  // It reports to service_; servers end later.
         loop_.finish_offloaded();
         late_plans_.release();
     }
@@ -301,9 +301,7 @@ private:
     void mark_memory() {
         memory_marks_ = feed_.subscribe([this](const events::Committed& committed) {
             using namespace domain::events;
-            const auto& kind = committed.event.kind;
-            if (kind != BriefCreated::kKind && kind != WorkItemWritten::kKind &&
-                kind != EpisodeMemoryFinalized::kKind)
+            if (!is_any<BriefCreated, WorkItemWritten, EpisodeMemoryFinalized>(committed.event))
                 return;
             loop_.offload(
                 [home = config_.agent_home(committed.agent_id.value)] {
@@ -507,7 +505,7 @@ private:
     }
 
     // Starts the servers in the background. Where a list is missing, the loop runs until it is
-    // there or the server has failed, for a bounded time, unless the process goes on anyway.
+    // there or the server has failed, for a bounded time, unless the process continues without it.
     void offer_mcp_tools(Tools tools) {
         if (config_.mcp_servers.empty()) return;
         struct Wait {
@@ -660,9 +658,14 @@ private:
     }
 
     // In the order in which they are made; destroyed in reverse, while the loop does not run and no
-    // client calls. A part uses only those before it. There are two exceptions: the gate, a tool
-    // and mcp_questions_ reach service_, on a client's call or from the loop only, and late_plans_
-    // stands for agent_plans_.
+    // client calls. A part uses only those before it, with these exceptions:
+    // - registry_ is filled later: its tools use the parts that they are made with.
+    // - The gate, two tools (AgentGet, and SpawnAgent for the home of a child) and mcp_questions_
+    //   reach service_: on a client's call, from the loop, or in the background, which the
+    //   destructor waits for.
+    // - late_plans_ stands for agent_plans_.
+    // - lifetime_ guards what AgentGet and worktrees_ have in the background. It is the last one,
+    //   so that this ends before anything it uses.
     config::Config config_;
     std::chrono::milliseconds patience_;
     base::SystemClock clock_;
@@ -690,6 +693,7 @@ private:
     std::optional<tools::Dispatcher> dispatcher_;
     std::optional<provider::HttpClient> notify_http_;
     std::optional<notify::Sender> sender_;
+    std::optional<builtin::WorkspaceParts> worktrees_;  // Of children that are over.
     std::optional<service::LocalService> service_;
     std::optional<plans::Plans> plans_;
     std::optional<plans::AgentPlans> agent_plans_;
@@ -699,8 +703,7 @@ private:
     std::shared_ptr<void> memory_marks_;
     std::optional<retention::Keeper> keeper_;
     std::optional<retention::IdleRelease> idle_release_;
-    std::optional<builtin::WorkspaceParts> worktrees_;
-    base::Lifetime lifetime_;  // Last: what is checked in the background ends first.
+    base::Lifetime lifetime_;
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ struct PlanCheck {
     std::string risk_level{};  // Of the tools, not what the plan claims.
     std::int64_t steps{0};
     std::vector<std::string> params{};
-    std::map<std::string, std::string> param_types{};  // Of JSON Schema, where uses tell.
+    std::map<std::string, std::string> param_types{};  // Of JSON Schema, where uses show it.
 };
 BOOST_DESCRIBE_STRUCT(PlanCheck, (),
                       (ok, faults, plan_hash, goal, risk_level, steps, params, param_types))

@@ -7,9 +7,9 @@
 //
 // Failures that programs act on carry a `kind`: agent_stopped (Conflict), stale_run_id and
 // no_current_run (Conflict), cursor_not_found (NotFound), capability_refused (Refused), those of
-// deliver_webhook() (Refused),
-// not_supported (Unavailable). An unknown agent is NotFound everywhere; an archived one, as a child
-// that has ended, everywhere but in what it said and did: transcript(), briefs() and events.
+// deliver_webhook() (Refused), not_supported (Unavailable). An unknown agent is NotFound
+// everywhere; an archived one, as a child that has ended, everywhere but in what it said and did:
+// transcript(), briefs() and events.
 #pragma once
 
 #include <filesystem>
@@ -114,29 +114,37 @@ struct RunHold {
     std::shared_ptr<void> lease;
 };
 
+// Completed: nothing is left to do. Waiting: the agent waits, for what `waiting_reason` says, and
+// continues when that comes, also without a client where a daemon serves. Failed: the last turn
+// failed. MaxTurnsExceeded: the bound on model rounds of the run, or of its turn, was reached
+// first. Interrupted: the turn was stopped, and its message is kept for a resumption.
 enum class FinalStatus { Completed, Waiting, Failed, MaxTurnsExceeded, Interrupted };
 BOOST_DESCRIBE_ENUM(FinalStatus, Completed, Waiting, Failed, MaxTurnsExceeded, Interrupted)
 
+// What the cache of the provider saved, over the model rounds whose answer reported it.
 struct CacheSummary {
     std::int64_t read_input_tokens{0};
     std::int64_t creation_input_tokens{0};
-    std::int64_t cacheable_input_tokens{0};
-    std::optional<double> hit_rate{};
+    std::int64_t cacheable_input_tokens{0};  // All input tokens of these rounds.
+    std::optional<double> hit_rate{};        // The share of them that was read from the cache.
 };
 BOOST_DESCRIBE_STRUCT(CacheSummary, (),
                       (read_input_tokens, creation_input_tokens, cacheable_input_tokens, hit_rate))
 
+// What a run has come to, from committed records: a copy as of one moment. Numbers count what the
+// agent did since the run began, in all turns of that time; a resumed turn counts from there on.
 struct RunResponse {
     std::string agent_id;
     FinalStatus final_status{FinalStatus::Completed};
-    std::optional<domain::WaitingReason> waiting_reason{};
-    std::string final_text;
-    std::optional<std::string> raw_final_text{};
-    std::optional<std::string> sleep_reason{};
+    std::optional<domain::WaitingReason> waiting_reason{};  // Of Waiting only.
+    std::string final_text;  // The report of the work item completed last, else the model's text.
+    std::optional<std::string> raw_final_text{};  // The model's last text; absent without a turn.
+    std::optional<std::string> sleep_reason{};    // Of an agent that sleeps now.
+    // Of Failed and MaxTurnsExceeded: what happened, and what to do about it.
     std::optional<domain::FailureArtifact> failure_artifact{};
     std::vector<json::value> tasks{};  // Begun or ended in this run, `{task: TaskOutputSnapshot}`.
-    std::int64_t message_count{0};
-    std::vector<std::string> changed_files{};
+    std::int64_t message_count{0};     // Messages that got a turn.
+    std::vector<std::string> changed_files{};  // That tools report; sorted, each once.
     domain::TokenUsage token_usage{};
     std::int64_t input_tokens{0};
     std::int64_t output_tokens{0};
@@ -156,6 +164,7 @@ BOOST_DESCRIBE_STRUCT(RunResponse, (),
                        provider_attempt_timeline, model_rounds, tool_calls, shell_commands,
                        exec_command_items, batched_exec_command_items))
 
+// What happens right now; Delta::text says what each has to report.
 enum class DeltaKind { Text, Output, Retry, Question };
 BOOST_DESCRIBE_ENUM(DeltaKind, Text, Output, Retry, Question)
 
@@ -307,23 +316,29 @@ BOOST_DESCRIBE_STRUCT(OperatorIngressRequest, (),
                       (text, actor_id, binding_id, reply_route_id, provider, upstream_provider,
                        provider_message_ref, correlation_id, causation_id, metadata))
 
+// A command for start_task(). It runs as commands of the agent do: in its workspace, behind its
+// sandbox, and until it ends or is stopped.
 struct TaskRequest {
-    std::string summary;
-    std::string cmd;
-    std::optional<std::string> workdir{};
-    std::optional<std::string> shell{};
+    std::string summary;                   // For people; empty: it is made of the command.
+    std::string cmd;                       // For the shell.
+    std::optional<std::string> workdir{};  // Relative to the agent's folder; absent: that folder.
+    std::optional<std::string> shell{};    // Absent: the configured one.
     bool login{true};
     bool tty{false};
-    bool accepts_input{false};
+    bool accepts_input{false};  // By send_task_input().
+    // Kept in the record of the task, for who reads it: a task has no time limit.
     std::optional<std::int64_t> yield_time_ms{};
-    std::optional<std::int64_t> max_output_tokens{};
+    std::optional<std::int64_t> max_output_tokens{};  // Of what the agent is shown of its output.
+    // Of who asked for it, for the audit; absent: the operator.
     std::optional<domain::TrustLevel> trust{};
 };
 
+// A timer for create_timer(): InvalidInput for a time that is out of bounds or cannot be read. A
+// time that has passed is due at once.
 struct TimerRequest {
-    std::int64_t duration_ms{0};
-    std::optional<std::int64_t> interval_ms{};
-    std::optional<std::string> summary{};
+    std::int64_t duration_ms{0};                // From now to its first fire.
+    std::optional<std::int64_t> interval_ms{};  // Between later ones; absent: it fires once.
+    std::optional<std::string> summary{};       // Cut to a bound; the agent reads it when it fires.
     std::optional<domain::TrustLevel> trust{};  // Of the summary; absent: the operator's own.
     std::optional<base::Time> at{};             // Instead of duration_ms.
     // Instead of both times: whenever the cron expression fits in the zone (UTC without one).
@@ -407,11 +422,12 @@ struct SkillInstall {
 };
 BOOST_DESCRIBE_STRUCT(SkillInstall, (), (kind, name, path, package, skill, mode))
 
+// A page of an agent's events, by their numbers. Absent: no bound on that side.
 struct EventsQuery {
-    std::optional<std::int64_t> after_seq{};
-    std::optional<std::int64_t> before_seq{};
-    std::int64_t limit{128};
-    bool newest_first{true};
+    std::optional<std::int64_t> after_seq{};   // Only events behind this one.
+    std::optional<std::int64_t> before_seq{};  // Only events before this one.
+    std::int64_t limit{128};                   // At most; a runtime gives 512 and no more.
+    bool newest_first{true};                   // Begins at the newest, in falling order.
 };
 
 // A page of a list of agents: those after `after`, by id.

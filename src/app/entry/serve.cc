@@ -342,8 +342,8 @@ void Serving::on_signal(int number) {
     drain(number == SIGINT ? "interrupted" : "terminated");
 }
 
-// First the doors, while the runtime still answers, and the runs of plans, which start nothing more
-// from here on; then the agents.
+// First the entry points, while the runtime still answers, and the runs of plans, which start
+// nothing more from here on; then the agents.
 void Serving::drain(const std::string& why) {
     if (std::exchange(is_draining_, true)) return;
     base::log_info("the daemon ends: {}", why);

@@ -16,7 +16,7 @@ struct ServeParts {
 };
 
 // SIGTERM, SIGINT and POST /control/runtime/shutdown drain: no new requests, what runs is
-// interrupted and goes on after the next start. A second signal ends at once, which loses nothing
+// interrupted and resumed by the next start. A second signal ends at once, which loses nothing
 // that was committed. SIGHUP opens the log file anew.
 cli::Exit serve(const service::ServeOptions& options, const ServeParts& parts);
 

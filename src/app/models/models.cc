@@ -48,7 +48,7 @@ base::Status check_run(const config::Config& config, const std::string& model_re
     if (first) return {};
     for (const auto& fallback : config::fallbacks_of(config, ref))
         if (check_model(config, fallback)) {
-            base::log_warn("{} cannot be asked: {}; going on with {}", ref.text(),
+            base::log_warn("{} cannot be asked: {}; continuing with {}", ref.text(),
                            first.error().message, fallback.text());
             return {};
         }

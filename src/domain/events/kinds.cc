@@ -137,13 +137,11 @@ std::vector<Kind> all_kinds() {
         kind<WakeRequested>(Category::Runtime, kDebug),
         // work.h
         kind<WorkItemWritten>(Category::WorkItem),
-        kind<WorkItemPlanArtifactRefreshed>(Category::Trace),
         kind<WorkItemPicked>(Category::WorkItem, kDebug),
         kind<WorkItemFocusReleased>(Category::WorkItem, kDebug),
         kind<WorkItemRecheckConsumed>(Category::Trace),
         kind<WorkItemCompletionReportCandidatePromoted>(Category::Trace),
         kind<WorkItemCompletionReportPromoted>(Category::Trace),
-        kind<WorkItemCompletionWarning>(Category::Trace),
         kind<WorkItemTurnEndCommitted>(Category::WorkItem, kDebug),
         kind<WorkItemTurnEndCommitSkipped>(Category::WorkItem, kDebug),
         kind<WorkItemStaleReminderInjected>(Category::WorkItem, kDebug),

@@ -16,10 +16,17 @@ struct SchedulerDecision {
     MessageId message_id;
     std::optional<TaskId> task_id{};
     std::string boundary;
+    std::optional<Origin> origin{};  // The labels of its message; older events have none.
+    std::optional<TrustLevel> trust{};
+    std::optional<AuthorityClass> authority_class{};
+    std::optional<Priority> priority{};
+    std::optional<DeliverySurface> delivery_surface{};
+    std::optional<AdmissionContext> admission_context{};
 };
 BOOST_DESCRIBE_STRUCT(SchedulerDecision, (),
                       (decision, reason, model_reentry, liveness_only, message_id, task_id,
-                       boundary))
+                       boundary, origin, trust, authority_class, priority, delivery_surface,
+                       admission_context))
 
 struct SchedulerPostureDecision {
     static constexpr std::string_view kKind = "scheduler_posture_decision";

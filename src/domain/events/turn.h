@@ -13,8 +13,16 @@ struct TurnStarted {
     RunId run_id;
     std::int64_t turn_index{0};
     MessageKind message_kind{MessageKind::OperatorPrompt};
+    std::optional<Origin> origin{};  // The labels of its message; older events have none.
+    std::optional<TrustLevel> trust{};
+    std::optional<AuthorityClass> authority_class{};
+    std::optional<Priority> priority{};
+    std::optional<DeliverySurface> delivery_surface{};
+    std::optional<AdmissionContext> admission_context{};
 };
-BOOST_DESCRIBE_STRUCT(TurnStarted, (), (agent_id, message_id, run_id, turn_index, message_kind))
+BOOST_DESCRIBE_STRUCT(TurnStarted, (),
+                      (agent_id, message_id, run_id, turn_index, message_kind, origin, trust,
+                       authority_class, priority, delivery_surface, admission_context))
 
 struct TurnContextBuilt {
     static constexpr std::string_view kKind = "turn_context_built";

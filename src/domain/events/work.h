@@ -21,14 +21,6 @@ BOOST_DESCRIBE_STRUCT(WorkItemWritten, (),
                       (action, record, previous_objective, objective_changed, warnings,
                        warning_count))
 
-struct WorkItemPlanArtifactRefreshed {
-    static constexpr std::string_view kKind = "work_item_plan_artifact_refreshed";
-    WorkItemId work_item_id;
-    std::int64_t revision{0};
-    json::object plan_artifact{};
-};
-BOOST_DESCRIBE_STRUCT(WorkItemPlanArtifactRefreshed, (), (work_item_id, revision, plan_artifact))
-
 struct WorkItemPicked {
     static constexpr std::string_view kKind = "work_item_picked";
     AgentId agent_id;
@@ -95,18 +87,6 @@ struct WorkItemCompletionReportPromoted {
 BOOST_DESCRIBE_STRUCT(WorkItemCompletionReportPromoted, (),
                       (agent_id, work_item_id, revision, source_turn_index, source_round,
                        text_preview, warnings, warning_count, delivery_summary_id, brief_id))
-
-struct WorkItemCompletionWarning {
-    static constexpr std::string_view kKind = "work_item_completion_warning";
-    AgentId agent_id;
-    WorkItemId work_item_id;
-    std::string kind;
-    std::string message;
-    std::int64_t source_turn_index{0};
-    std::int64_t source_round{0};
-};
-BOOST_DESCRIBE_STRUCT(WorkItemCompletionWarning, (),
-                      (agent_id, work_item_id, kind, message, source_turn_index, source_round))
 
 struct WorkItemTurnEndCommitted {
     static constexpr std::string_view kKind = "work_item_turn_end_committed";

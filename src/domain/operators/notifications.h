@@ -97,7 +97,7 @@ struct BriefChannels {
 };
 
 // One thing that is to reach the operator by one channel. Its id is the same in every attempt, so
-// that a receiver can tell a repetition.
+// that a receiver recognises a repetition.
 struct OperatorDelivery {
     std::string delivery_intent_id;
     std::string output_event_id;  // The brief or the notification that it delivers.

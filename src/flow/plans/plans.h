@@ -45,6 +45,8 @@ public:
     // Binds an approval to the run as it stands; a run of an agent begins if the host stays.
     base::Result<domain::PlanRun> approve(const std::string& run, const std::string& approver,
                                           std::chrono::milliseconds lifetime);
+    // Ends a run that waits for approval, on record in the name of `by`. Conflict when it does not
+    // wait, or when another process works on it.
     base::Result<domain::PlanRun> reject(const std::string& run, const std::string& by,
                                          const std::string& reason);
     // Executes a run and returns it when it has ended; see Host::execute for failures. `on_record`
@@ -59,27 +61,42 @@ public:
     // Until the token is dropped; see Feed::watch.
     base::Result<std::shared_ptr<void>> watch(const std::string& run, Feed::Changed changed);
 
+    // Reads; each is a copy as of one moment. The run as it is stored.
     base::Result<domain::PlanRun> run(const std::string& run);
+    // True while this or another process holds the lock of the run.
     base::Result<bool> is_executing(const std::string& run);
-    base::Result<std::vector<domain::PlanRun>> runs(
-        std::int64_t limit, const domain::RunId& before);  // Newest first, those before `before`.
+    // Newest first, those before `before`, all of them when it is empty.
+    base::Result<std::vector<domain::PlanRun>> runs(std::int64_t limit,
+                                                    const domain::RunId& before);
+    // {run, plan, calls, results, events} in the wire form, the journal whole.
     base::Result<json::object> show(const std::string& run);
+    // Lines of the journal behind `after_seq`, in order, at most `limit`.
     base::Result<std::vector<domain::PlanRecord>> records(const std::string& run,
                                                           std::int64_t after_seq,
                                                           std::int64_t limit);
 
-    // `run` may also be the folder of a run, from anywhere, for these two.
+    // `run` may also be the folder of a run, from anywhere, for these two. Files that a crash left
+    // behind the store are written first.
+    //
+    // Checks the files; what is wrong is in the verdict, not an Error.
     base::Result<domain::PlanVerdict> verify(const std::string& run);
+    // Decides the run again from its recorded results, on the calling thread; calls and stores
+    // nothing. Conflict while it is open, Refused when the plan does not fit this program's tools.
     base::Result<domain::PlanReplay> replay(const std::string& run);
     // Stores and approves the run that undoes what a run changed; none when there is nothing.
     base::Result<domain::PlanReverted> make_revert(const std::string& run,
                                                    const std::string& approver);
 
-    // Plans kept under a name.
+    // Plans kept under a name. On disk when these return.
+    //
+    // Keeps the plan of a run that succeeded (else Conflict), or `text`, in place of an earlier one
+    // of that name. InvalidInput for a bad name or a plan with faults.
     base::Result<domain::PlanAction> save(const std::string& name, const std::string& description,
                                           const std::optional<std::string>& run,
                                           const std::optional<std::string>& text);
+    // By name, up to a bound of 1,000.
     base::Result<std::vector<domain::PlanAction>> actions();
+    // NotFound without one of exactly this name, for both.
     base::Result<domain::PlanAction> action(const std::string& name);
     base::Status remove_action(const std::string& name);
 
@@ -90,6 +107,7 @@ public:
     // Removes old runs as configured: bounded, and never an error.
     void sweep() { plans::sweep(parts_); }
 
+    // The tools that a plan can name, as the registry has them now.
     std::vector<domain::ToolView> tools() const;
 
     // Asks the operation that runs the loop to stop. From a job of the loop, where none stays.

@@ -21,11 +21,14 @@ base::Status drop_read_result(events::Log& log, const domain::Attempt& attempt,
         TRY(log.tx().put_wait(wait));
         TRY(release_work_item(log, wait));
     }
-    return log.append(agent, domain::events::SchedulerDecision{.decision = "ReduceMessageOnly",
-                                                               .reason = "task_result_already_read",
-                                                               .message_id = *id,
-                                                               .task_id = task,
-                                                               .boundary = "message_processing"});
+    return log.append(agent,
+                      domain::events::labelled(
+                          domain::events::SchedulerDecision{.decision = "ReduceMessageOnly",
+                                                            .reason = "task_result_already_read",
+                                                            .message_id = *id,
+                                                            .task_id = task,
+                                                            .boundary = "message_processing"},
+                          queued->message));
 }
 
 }  // namespace queue

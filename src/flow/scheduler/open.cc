@@ -114,12 +114,14 @@ base::Status record_opening(events::Log& log, const turn::Facts& facts,
     const auto& frame = prompt.frame;
     const auto deaths = TRY(log.tx().fault(facts.agent.agent_id));
     if (deaths && !deaths->is_set_aside) TRY(log.tx().erase_fault(facts.agent.agent_id));
-    TRY(log.append(facts.agent.agent_id,
-                   domain::events::TurnStarted{.agent_id = facts.agent.agent_id,
-                                               .message_id = facts.message.id,
-                                               .run_id = facts.attempt.run_id,
-                                               .turn_index = facts.attempt.turn_index,
-                                               .message_kind = facts.message.kind}));
+    TRY(log.append(
+        facts.agent.agent_id,
+        domain::events::labelled(domain::events::TurnStarted{.agent_id = facts.agent.agent_id,
+                                                             .message_id = facts.message.id,
+                                                             .run_id = facts.attempt.run_id,
+                                                             .turn_index = facts.attempt.turn_index,
+                                                             .message_kind = facts.message.kind},
+                                 facts.message)));
     return log.append(
         facts.agent.agent_id,
         domain::events::TurnContextBuilt{
@@ -155,12 +157,14 @@ base::Result<Outcome> reduce(events::Log& log, const identity::AgentFacts& befor
     const auto& agent = now.agent;
     TRY(queue::resolve_waits(log, message, std::nullopt));
     TRY(queue::release(log, message.id, domain::QueueStatus::Processed, "liveness only"));
-    TRY(log.append(agent.agent_id, domain::events::SchedulerDecision{
-                                       .decision = "ReduceMessageOnly",
-                                       .reason = "the message does not reach the model",
-                                       .liveness_only = true,
-                                       .message_id = message.id,
-                                       .boundary = "message_processing"}));
+    TRY(log.append(agent.agent_id, domain::events::labelled(
+                                       domain::events::SchedulerDecision{
+                                           .decision = "ReduceMessageOnly",
+                                           .reason = "the message does not reach the model",
+                                           .liveness_only = true,
+                                           .message_id = message.id,
+                                           .boundary = "message_processing"},
+                                       message)));
     TRY(log.tx().put_agent(agent));
     TRY(log.tx().put_statistics(now.statistics));
     TRY(identity::record_change(log, agent.agent_id, identity::status_of(before)));

@@ -86,10 +86,12 @@ base::Result<bool> emit_tick(events::Log& log, const identity::AgentFacts& facts
     const auto outcome = TRY(admission::admit(log, message, std::nullopt));
     if (!std::holds_alternative<admission::Admitted>(outcome)) return false;
     TRY(log.append(facts.agent.agent_id,
-                   domain::events::SchedulerDecision{.decision = "EmitSystemTick",
-                                                     .reason = std::string(reason_of(mode)),
-                                                     .message_id = message.id,
-                                                     .boundary = "idle_tick"}));
+                   domain::events::labelled(
+                       domain::events::SchedulerDecision{.decision = "EmitSystemTick",
+                                                         .reason = std::string(reason_of(mode)),
+                                                         .message_id = message.id,
+                                                         .boundary = "idle_tick"},
+                       message)));
     TRY(log.append(facts.agent.agent_id,
                    domain::events::SystemTickEmitted{.subsystem = std::string(kWorkQueue),
                                                      .message_id = message.id,

@@ -1,4 +1,4 @@
-// What an agent tells its operator, as records of their own.
+// What an agent reports to its operator, as records of their own.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Searches the transcripts, briefs and events of all agents.
 //
-// Any thread may call, one at a time goes on; blocks on the store and the file system.
+// Any thread may call, one at a time is served; blocks on the store and the file system.
 #pragma once
 
 #include <chrono>

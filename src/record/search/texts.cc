@@ -85,11 +85,10 @@ fts::Document document_of(const domain::Brief& brief, std::int64_t seq) {
 std::optional<fts::Document> document_of(const domain::AgentId& agent, const domain::Event& event) {
     namespace events = domain::events;
     // They repeat what the transcript, the briefs and other events have.
-    constexpr auto kRepeating = std::to_array<std::string_view>(
-        {events::BriefCreated::kKind, events::AssistantRoundRecorded::kKind,
-         events::TurnTerminal::kKind, events::AgentStateChanged::kKind,
-         events::SessionStateChanged::kKind, events::WorkingMemoryUpdated::kKind});
-    if (std::ranges::find(kRepeating, event.kind) != kRepeating.end()) return std::nullopt;
+    if (events::is_any<events::BriefCreated, events::AssistantRoundRecorded, events::TurnTerminal,
+                       events::AgentStateChanged, events::SessionStateChanged,
+                       events::WorkingMemoryUpdated>(event))
+        return std::nullopt;
     auto text = texts_in(event.data);
     return fts::Document{.source_ref = ref_of(agent, kEventKind, std::to_string(event.event_seq)),
                          .kind = std::string(kEventKind),

@@ -46,15 +46,15 @@ class Metrics::Series {
 public:
     void count(const events::Committed& committed) {
         const auto& event = committed.event;
-        if (event.kind == kinds::ProviderRoundCompleted::kKind) {
+        if (kinds::is<kinds::ProviderRoundCompleted>(event)) {
             if (const auto round = base::from_json<kinds::ProviderRoundCompleted>(event.data))
                 on_round(*round);
-        } else if (event.kind == kinds::TurnTerminal::kKind) {
+        } else if (kinds::is<kinds::TurnTerminal>(event)) {
             if (const auto turn = base::from_json<kinds::TurnTerminal>(event.data)) on_turn(*turn);
-        } else if (event.kind == kinds::ToolExecuted::kKind) {
+        } else if (kinds::is<kinds::ToolExecuted>(event)) {
             if (const auto call = base::from_json<kinds::ToolExecuted>(event.data))
                 on_call(*call, "ok");
-        } else if (event.kind == kinds::ToolExecutionFailed::kKind) {
+        } else if (kinds::is<kinds::ToolExecutionFailed>(event)) {
             if (const auto call = base::from_json<kinds::ToolExecutionFailed>(event.data))
                 on_call(*call, "error");
         }

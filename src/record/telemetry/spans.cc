@@ -111,21 +111,21 @@ base::Result<Payload> read(const events::Committed& committed) {
 }  // namespace
 
 std::vector<Span> spans_of(const events::Committed& committed) {
-    const std::string_view kind = committed.event.kind;
+    const auto& event = committed.event;
     std::vector<Span> spans;
-    if (kind == kinds::TurnTerminal::kKind) {
+    if (kinds::is<kinds::TurnTerminal>(event)) {
         if (const auto turn = read<kinds::TurnTerminal>(committed))
             spans.push_back(ended(committed, *turn));
-    } else if (kind == kinds::ProviderRoundCompleted::kKind) {
+    } else if (kinds::is<kinds::ProviderRoundCompleted>(event)) {
         if (const auto round = read<kinds::ProviderRoundCompleted>(committed))
             spans.push_back(ended(committed, *round));
-    } else if (kind == kinds::ToolExecuted::kKind) {
+    } else if (kinds::is<kinds::ToolExecuted>(event)) {
         if (const auto call = read<kinds::ToolExecuted>(committed))
             spans.push_back(ended(committed, *call, ""));
-    } else if (kind == kinds::ToolExecutionFailed::kKind) {
+    } else if (kinds::is<kinds::ToolExecutionFailed>(event)) {
         if (const auto call = read<kinds::ToolExecutionFailed>(committed))
             spans.push_back(ended(committed, *call, call->error_kind));
-    } else if (kind == kinds::TaskResultReceived::kKind) {
+    } else if (kinds::is<kinds::TaskResultReceived>(event)) {
         if (const auto task = read<kinds::TaskResultReceived>(committed))
             spans.push_back(ended(committed, *task));
     }

@@ -71,7 +71,7 @@ public:
     // Serves all agents from now on. The caller runs the loop. `ready` is called on the loop when
     // the scheduler has begun.
     void start(std::function<void()> ready = {});
-    // Ends what is going on, in order, and calls `done` on the loop; see Scheduler::drain.
+    // Ends the turns that are open, in order, and calls `done` on the loop; see Scheduler::drain.
     void drain(std::function<void()> done);
     // To all that watch deltas, of whichever agent. Any thread.
     void announce(const Delta& delta) { deltas_.publish_to_all(delta); }

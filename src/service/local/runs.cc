@@ -612,9 +612,9 @@ base::Status LocalRuns::remove(const std::string& agent, const Caller& caller) {
     };
     TRY(parts_.transactions.read(check));
     const auto lock = TRY(parts_.locks.take(parts_.turn.home_of(id), id.value));
-    TRY(parts_.turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        TRY(check(tx));
-        return tx.erase_agent(id);
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
+        TRY(check(log.tx()));
+        return log.tx().erase_agent(id);
     }));
     parts_.transactions.post([this] { parts_.scheduler.timers_changed(); });
     std::error_code failed;

@@ -175,11 +175,13 @@ TEST_F(TriggersTest, ADeliveryIsOnRecordWithWhereItCameFrom) {
         TRY(tx.put_wait({.id = {"other"},
                          .agent_id = {"main"},
                          .kind = domain::WaitKind::External,
-                         .subject_ref = "c-2"}));
+                         .subject_ref = "c-2",
+                         .work_item_id = domain::WorkItemId{"work_other"}}));
         return tx.put_wait({.id = {"review"},
                             .agent_id = {"main"},
                             .kind = domain::WaitKind::External,
-                            .subject_ref = "c-1"});
+                            .subject_ref = "c-1",
+                            .work_item_id = domain::WorkItemId{"work_review"}});
     }));
     ASSERT_TRUE(service.callback({.token = token(),
                                   .mode = "enqueue",
@@ -192,6 +194,7 @@ TEST_F(TriggersTest, ADeliveryIsOnRecordWithWhereItCameFrom) {
     EXPECT_THAT(base::string_at(legacy, "resource"), testing::StartsWith("rrr"));
     EXPECT_LT(base::string_at(legacy, "resource").size(), 1000U);
     EXPECT_EQ(base::string_at(legacy, "waiting_intent_id"), "review");
+    EXPECT_EQ(base::string_at(legacy, "work_item_id"), "work_review");
     EXPECT_EQ(base::string_at(legacy, "delivery_surface"), "http_callback_enqueue");
     EXPECT_TRUE(base::bool_at(legacy, "deprecated_enqueue_message_mapped_to_wake_hint"));
     EXPECT_EQ(base::int_at(legacy, "trigger_count"), 2);

@@ -222,7 +222,7 @@ TEST_F(WorkTest, ATimedSleepHoldsWorkBack) {
     EXPECT_THAT(ticks(), SizeIs(1));
 }
 
-// contract: TICK-02, SLEEP-13
+// contract: TICK-02, SLEEP-13, AUDIT-06, AUDIT-07, AUDIT-08
 TEST_F(WorkTest, SleepWithoutAnEndIsOverriddenByRunnableWork) {
     serve_main(
         R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{"reason":"tired"}}]}],"loop":true})");
@@ -235,7 +235,14 @@ TEST_F(WorkTest, SleepWithoutAnEndIsOverriddenByRunnableWork) {
     EXPECT_TRUE(was_overridden);
     // The model only said what it wants; each tick is a decision of the scheduler.
     EXPECT_EQ(events_of("system_tick_emitted").size(), ticks().size());
-    EXPECT_EQ(events_of("scheduler_decision").size(), ticks().size());
+    const auto decisions = events_of("scheduler_decision");
+    ASSERT_EQ(decisions.size(), ticks().size());
+    for (std::size_t n = 0; n < decisions.size(); ++n) {
+        const json::value tick = base::to_json(ticks()[n]);
+        EXPECT_EQ(decisions[n].data.at("message_id"), tick.at("id"));
+        for (const auto* label : {"origin", "trust", "priority"})
+            EXPECT_EQ(decisions[n].data.at(label), tick.at(label)) << label;
+    }
 }
 
 // contract: WORK-71

@@ -84,6 +84,30 @@ TEST_F(WorkTest, ADeliveryIsNotedOnTheWaitWhichOnlyACallEnds) {
     EXPECT_TRUE(deliver());
 }
 
+// contract: TRIG-31
+TEST_F(WorkTest, ADeliveryIsOnRecordWithTheOnlyItemThatWaitsForOne) {
+    serve_main(kTalker);
+    const auto id = add("review");
+    change(id, {.action = WorkAction::Block, .text = "the review"});
+    loop_.run();
+    const auto url = base::string_at(service_->external_trigger("main", false, operator_).value(),
+                                     "trigger_url");
+    const auto deliver = [&] {
+        ASSERT_TRUE(service_->callback({.token = url.substr(url.rfind('/') + 1), .mode = "wake"}));
+        loop_.run();
+    };
+    deliver();
+    change(add("other"), {.action = WorkAction::Block, .text = "a merge"});
+    deliver();
+    const auto records = events_of("callback_delivered");
+    ASSERT_THAT(records, SizeIs(2));
+    EXPECT_EQ(base::string_at(records[0].data, "work_item_id"), id);
+    EXPECT_EQ(base::string_at(records[0].data, "waiting_intent_id"), waits_of(id)[0].id.value);
+    // Of two, nobody can say which it is about.
+    EXPECT_TRUE(records[1].data.at("work_item_id").is_null());
+    EXPECT_TRUE(records[1].data.at("waiting_intent_id").is_null());
+}
+
 // contract: WORK-20, WORK-62, WORK-67, WORK-80
 TEST_F(WorkTest, TheAgentOpensAndEndsItsOwnWaits) {
     serve_main(kTalker);

@@ -21,16 +21,17 @@ std::optional<json::value> first_of(const json::value& payload, std::string_view
 }
 
 // Payloads that are whole records name themselves `id`.
-bool is_message_record(std::string_view kind) {
+bool is_message_record(const domain::Event& event) {
     using namespace domain::events;
-    return kind == MessageEnqueued::kKind || kind == MessageProcessingStarted::kKind;
+    return is_any<MessageEnqueued, MessageProcessingStarted>(event);
 }
-bool is_task_record(std::string_view kind, const json::value& payload) {
-    return (kind.starts_with("task_") || kind.starts_with("command_task_")) &&
-           base::find(payload, "recovery");
+bool is_task_record(const domain::Event& event) {
+    return (event.kind.starts_with("task_") || event.kind.starts_with("command_task_")) &&
+           base::find(event.data, "recovery");
 }
 
-Provenance provenance_of(std::string_view kind, const json::value& payload) {
+Provenance provenance_of(const domain::Event& event) {
+    const json::value& payload = event.data;
     Provenance out{.origin = member(payload, "origin"),
                    .trust = member(payload, "trust"),
                    .authority_class = member(payload, "authority_class"),
@@ -44,8 +45,8 @@ Provenance provenance_of(std::string_view kind, const json::value& payload) {
                    .work_item_id = member(payload, "work_item_id"),
                    .correlation_id = member(payload, "correlation_id"),
                    .causation_id = member(payload, "causation_id")};
-    if (is_message_record(kind)) out.message_id = member(payload, "id");
-    if (is_task_record(kind, payload)) {
+    if (is_message_record(event)) out.message_id = member(payload, "id");
+    if (is_task_record(event)) {
         out.task_id = member(payload, "id");
         out.message_id = member(payload, "parent_message_id");
     }
@@ -79,7 +80,7 @@ EventEnvelope envelope(const domain::AgentId& agent, const domain::Event& event,
                       .agent_id = agent,
                       .type = event.kind,
                       .projection = {.name = projection},
-                      .provenance = provenance_of(event.kind, event.data),
+                      .provenance = provenance_of(event),
                       .payload = event.data};
     collect_redactions(event.data, "", out.projection.redactions);
     return out;

@@ -10,7 +10,7 @@ namespace show {
 // What a piece of text is. The colours are chosen where it is written.
 enum class Face {
     Plain,
-    Dim,      // Beside the point: times, hints, what is cut.
+    Dim,      // Less important: times, hints, what is cut.
     Bold,     // Also what is strong in Markdown.
     Italic,   // What is emphasised in Markdown.
     Accent,   // Names that can be used in a command: agents, tasks.

@@ -56,10 +56,11 @@ base::Result<domain::Attempt> current_run(store::Tx& tx, const domain::AgentId& 
         return conflict("no_current_run", fmt::format("agent {} is not running anything", agent),
                         {{"agent_id", agent.value}});
     if (run_id && *run_id != open->run_id.value)
-        return conflict(
-            "stale_run_id",
-            fmt::format("agent {} runs {}, not {}; look again", agent, open->run_id, *run_id),
-            {{"requested_run_id", *run_id}, {"current_run_id", open->run_id.value}});
+        return conflict("stale_run_id",
+                        fmt::format("agent {0} runs {1}, not {2}; check what it does: "
+                                    "holon status --agent {0}",
+                                    agent, open->run_id, *run_id),
+                        {{"requested_run_id", *run_id}, {"current_run_id", open->run_id.value}});
     return std::move(*open);
 }
 

@@ -58,23 +58,32 @@ std::optional<std::string> text_in(const std::optional<domain::Body>& body, std:
 }
 
 // The wait that a delivery is about: one for this trigger, or for what the delivery refers to.
-std::optional<std::string> correlated_wait(const std::vector<domain::Wait>& waits,
-                                           const domain::ExternalTrigger& trigger,
-                                           const CallbackRequest& request) {
-    for (const auto& wait : waits)
-        if (wait.kind == domain::WaitKind::External && wait.subject_ref &&
-            (*wait.subject_ref == trigger.external_trigger_id.value ||
-             wait.subject_ref == request.correlation_id))
-            return wait.id.value;
-    return std::nullopt;
+// Blockers of work items name neither: one of these is it while there is no second one.
+const domain::Wait* correlated_wait(const std::vector<domain::Wait>& waits,
+                                    const domain::ExternalTrigger& trigger,
+                                    const CallbackRequest& request) {
+    const domain::Wait* blocker = nullptr;
+    std::size_t blockers = 0;
+    for (const auto& wait : waits) {
+        if (wait.kind != domain::WaitKind::External) continue;
+        if (wait.subject_ref && (*wait.subject_ref == trigger.external_trigger_id.value ||
+                                 wait.subject_ref == request.correlation_id))
+            return &wait;
+        if (wait.subject_ref || !wait.work_item_id) continue;
+        blocker = &wait;
+        ++blockers;
+    }
+    return blockers == 1 ? blocker : nullptr;
 }
 
 domain::events::CallbackDelivered delivered(const domain::ExternalTrigger& trigger,
                                             const CallbackRequest& request,
                                             const std::vector<domain::Wait>& waits,
                                             std::string disposition) {
+    const auto* wait = correlated_wait(waits, trigger, request);
     return {.agent_id = trigger.target_agent_id,
-            .waiting_intent_id = correlated_wait(waits, trigger, request),
+            .waiting_intent_id = wait ? std::optional(wait->id.value) : std::nullopt,
+            .work_item_id = wait ? wait->work_item_id : std::nullopt,
             .external_trigger_id = trigger.external_trigger_id,
             .scope = trigger.scope,
             .descriptor_delivery_mode = trigger.delivery_mode,
@@ -141,7 +150,7 @@ base::Result<std::string> LocalDeliveries::enqueue(const std::string& agent,
     if (request.kind != domain::MessageKind::WebhookEvent &&
         request.kind != domain::MessageKind::ChannelEvent)
         return fail(ErrorCode::Refused,
-                    "a {} message cannot be enqueued from outside; send a webhook_event or a "
+                    "an external sender cannot enqueue a {} message; send a webhook_event or a "
                     "channel_event",
                     base::enum_name(request.kind));
     if (request.priority == domain::Priority::Interject)

@@ -36,6 +36,33 @@ TEST_F(ServiceTest, EachWayInGivesItsMessagesTheirKindTheirOriginAndAnIdOfTheirO
                           {{"system_tick", "system"}, 1}}));
 }
 
+// contract: AUDIT-05, AUDIT-06, AUDIT-07, AUDIT-08
+TEST_F(ServiceTest, TheEventsOfAMessageHaveItsIdAndItsLabels) {
+    auto& service = serve_main();
+    ASSERT_TRUE(service.prompt("main", "hi", operator_));
+    ASSERT_TRUE(service.enqueue(
+        "main", {.body = domain::TextBody{"x"}, .priority = domain::Priority::Background}));
+    loop_.run();
+    std::map<std::string, json::value> stored;
+    for (const auto& one : messages())
+        stored.emplace(one.message.id.value, base::to_json(one.message));
+    ASSERT_EQ(stored.size(), 2U);
+    const std::map<std::string, std::string> id_of{{"message_admitted", "message_id"},
+                                                   {"message_enqueued", "id"},
+                                                   {"message_processing_started", "id"},
+                                                   {"turn_started", "message_id"}};
+    for (const auto& [kind, id] : id_of) {
+        const auto events = events_of(kind);
+        EXPECT_EQ(events.size(), stored.size()) << kind;
+        for (const auto& event : events) {
+            const auto& message = stored.at(base::string_at(event.data, id));
+            for (const auto* label : {"origin", "trust", "authority_class", "priority",
+                                      "delivery_surface", "admission_context"})
+                EXPECT_EQ(event.data.at(label), message.at(label)) << kind << " " << label;
+        }
+    }
+}
+
 TEST_F(ServiceTest, TheSameKeyTwiceIsOneMessage) {
     auto& service = serve_main();
     const EnqueueRequest request{.body = domain::TextBody{"x"}, .dedupe_key = "delivery-1"};
@@ -45,7 +72,7 @@ TEST_F(ServiceTest, TheSameKeyTwiceIsOneMessage) {
 }
 
 // contract: MSG-27
-TEST_F(ServiceTest, WhatIsEnqueuedFromOutsideClaimsNothing) {
+TEST_F(ServiceTest, WhatAnExternalSenderEnqueuesClaimsNothing) {
     auto& service = serve_main();
     EXPECT_EQ(service.enqueue("main", {.priority = domain::Priority::Interject}).error().code,
               base::ErrorCode::Refused);

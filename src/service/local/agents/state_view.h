@@ -32,10 +32,10 @@ void add_skills(json::object& summary, const SkillsFacts& facts);
 void add_guidance_sources(json::object& summary, const std::filesystem::path& user_home,
                           const std::filesystem::path& agent_home);
 
-// What a console starts from: the summary, and beside it only what it draws at once. Of that three
-// parts repeat facts of the summary. `workspace`: they change together, so that a client replaces
-// all of them by one event. `session`: as `workspace`, for what each turn changes. `execution`:
-// clients of the reference look for it here, too.
+// What a console starts from: the summary, and in addition only what it draws at once. Of that
+// three parts repeat facts of the summary. `workspace`: they change together, so that a client
+// replaces all of them by one event. `session`: as `workspace`, for what each turn changes.
+// `execution`: clients of the reference read it here, too.
 base::Result<json::object> state_view(store::Tx& tx, const domain::AgentId& agent,
                                       const domain::Execution& execution,
                                       const identity::ModelFacts& models);

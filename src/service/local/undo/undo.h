@@ -28,7 +28,7 @@ public:
         Transactions& transactions;
         const turn::Parts& turn;            // Ids, the clock, and where agents live.
         const std::filesystem::path& home;  // Of the runtime.
-        // Tells an agent that has begun a turn meanwhile.
+        // Sends a message to an agent that has begun a turn meanwhile.
         std::function<base::Result<std::string>(const std::string& agent, const std::string& text,
                                                 const Caller& caller)>
             prompt;

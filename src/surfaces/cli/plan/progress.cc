@@ -168,7 +168,7 @@ void Progress::note_changes(const json::value& result) {
     if (!effects) return;
     // A command that ran in parallel with other calls reports their changes, too: each counts once.
     const auto note = [&](std::string line) {
-        if (changes_.size() < kChangesKept && told_.insert(line).second)
+        if (changes_.size() < kChangesKept && noted_.insert(line).second)
             changes_.push_back(std::move(line));
     };
     const std::pair<std::string_view, std::string_view> kinds[] = {

@@ -55,7 +55,7 @@ private:
     std::map<std::string, std::size_t> by_id_;
     std::optional<base::Time> started_at_{};
     std::vector<std::string> changes_;
-    std::set<std::string> told_;
+    std::set<std::string> noted_;
 };
 
 struct FrameLine {

@@ -61,11 +61,11 @@ class SignalPipe {
 public:
     SignalPipe() {
         if (pipe2(ends_.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;
-        told_ = ends_[1];
+        write_end_ = ends_[1];
         struct sigaction action{};
         action.sa_handler = [](int) {
             const int before = errno;
-            [[maybe_unused]] const ssize_t written = write(told_, "!", 1);
+            [[maybe_unused]] const ssize_t written = write(write_end_, "!", 1);
             errno = before;
         };
         for (std::size_t i = 0; i < kSignals.size(); ++i)
@@ -91,7 +91,7 @@ public:
 
 private:
     static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
-    static inline volatile std::sig_atomic_t told_ = -1;
+    static inline volatile std::sig_atomic_t write_end_ = -1;
     std::array<int, 2> ends_{-1, -1};
     std::array<struct sigaction, kSignals.size()> former_{};
 };

@@ -31,7 +31,7 @@ public:
     std::string hint() const override {
         if (question_.url) return "Enter accepts · y copies the address";
         return form_.is_empty() ? "Enter accepts"
-                                : "↑↓ field · ←→ choose · Enter goes on, then answers";
+                                : "↑↓ field · ←→ choose · Enter continues, then answers";
     }
     std::string escape_hint() const override { return "Esc goes back"; }
 
