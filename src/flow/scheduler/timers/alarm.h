@@ -9,8 +9,10 @@
 
 namespace scheduler {
 
-// Timers that are due are fired this many at a time; others get their turn in between.
-inline constexpr std::int64_t kTimerBatch = 64;
+// Timers that are due are fired this many at a time; turns get the writer in between. As many as
+// turns may be open at once: with fewer, the last of many due timers waits for most of the turns of
+// the first.
+inline constexpr std::int64_t kTimerBatch = 256;
 // How long to wait before another try when timers could not be read or fired.
 inline constexpr std::chrono::seconds kFireRetry{5};
 
