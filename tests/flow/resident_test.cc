@@ -1,4 +1,4 @@
-// The scheduler as a runtime that stays: what wakes whom, many agents, messages that break.
+// The scheduler as the daemon runs it: what wakes whom, many agents, messages that break.
 #include "flow/queue/waits.h"
 #include "tests/flow/resident_fixture.h"
 
@@ -87,30 +87,30 @@ TEST_F(ResidentTest, AFollowUpThatIsStillToComeKeepsTheAgentAwake) {
 // contract: MSG-12
 TEST_F(ResidentTest, EverySortOfInputIsOneStoredMessageAndOnlySomeReachTheModel) {
     using Kind = domain::MessageKind;
-    using Door = domain::AdmissionContext;
+    using Entry = domain::AdmissionContext;
     struct Row {
         Kind kind;
         domain::Origin origin;
-        Door door;
+        Entry entry;
         bool reaches_model;
     };
     start(kOneAnswer);
     std::size_t requests = 0;
     for (const auto& row : std::vector<Row>{
-             {Kind::OperatorPrompt, domain::OperatorOrigin{}, Door::LocalProcess, true},
-             {Kind::ChannelEvent, domain::ChannelOrigin{"c"}, Door::PublicUnauthenticated, true},
-             {Kind::WebhookEvent, domain::WebhookOrigin{"w"}, Door::PublicUnauthenticated, true},
-             {Kind::CallbackEvent, domain::CallbackOrigin{"d"}, Door::ExternalTriggerCapability,
+             {Kind::OperatorPrompt, domain::OperatorOrigin{}, Entry::LocalProcess, true},
+             {Kind::ChannelEvent, domain::ChannelOrigin{"c"}, Entry::PublicUnauthenticated, true},
+             {Kind::WebhookEvent, domain::WebhookOrigin{"w"}, Entry::PublicUnauthenticated, true},
+             {Kind::CallbackEvent, domain::CallbackOrigin{"d"}, Entry::ExternalTriggerCapability,
               true},
-             {Kind::TimerTick, domain::TimerOrigin{{"t"}}, Door::RuntimeOwned, true},
-             {Kind::SystemTick, domain::SystemOrigin{"s"}, Door::RuntimeOwned, true},
-             {Kind::TaskResult, domain::TaskOrigin{{"k"}}, Door::RuntimeOwned, true},
-             {Kind::TaskStatus, domain::TaskOrigin{{"k"}}, Door::RuntimeOwned, false},
-             {Kind::Control, domain::OperatorOrigin{}, Door::LocalProcess, false},
-             {Kind::BriefAck, domain::SystemOrigin{"b"}, Door::RuntimeOwned, false},
-             {Kind::BriefResult, domain::SystemOrigin{"b"}, Door::RuntimeOwned, false},
-             {Kind::InternalFollowup, domain::SystemOrigin{"f"}, Door::RuntimeOwned, true}}) {
-        send("something", row.origin, row.kind, row.door);
+             {Kind::TimerTick, domain::TimerOrigin{{"t"}}, Entry::RuntimeOwned, true},
+             {Kind::SystemTick, domain::SystemOrigin{"s"}, Entry::RuntimeOwned, true},
+             {Kind::TaskResult, domain::TaskOrigin{{"k"}}, Entry::RuntimeOwned, true},
+             {Kind::TaskStatus, domain::TaskOrigin{{"k"}}, Entry::RuntimeOwned, false},
+             {Kind::Control, domain::OperatorOrigin{}, Entry::LocalProcess, false},
+             {Kind::BriefAck, domain::SystemOrigin{"b"}, Entry::RuntimeOwned, false},
+             {Kind::BriefResult, domain::SystemOrigin{"b"}, Entry::RuntimeOwned, false},
+             {Kind::InternalFollowup, domain::SystemOrigin{"f"}, Entry::RuntimeOwned, true}}) {
+        send("something", row.origin, row.kind, row.entry);
         run();
         const auto stored = messages_of(row.kind);
         ASSERT_EQ(stored.size(), 1U) << base::enum_name(row.kind);

@@ -158,7 +158,7 @@ TEST_F(SchedulerTest, TheRoundBudgetEndsTheRunAndLeavesTheRestQueued) {
     EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.pending_count(agent_); }), 1);
 }
 
-TEST_F(SchedulerTest, AnInterruptedTurnIsTakenUpWithItsRoundsByWhoeverComesNext) {
+TEST_F(SchedulerTest, AnInterruptedTurnIsResumedWithItsRoundsByTheNextProcess) {
     start(
         R"({"rounds":[{"text":"one","tool_calls":[{"name":"NoSuchTool","input":{}}]},{"text":"two","delay_ms":5000}]})");
     send("work");
