@@ -22,7 +22,6 @@ namespace {
 constexpr std::int64_t kAll = 100'000;
 constexpr int kTimers = 5;
 constexpr int kHints = 4;
-constexpr int kWorkItems = 2;
 constexpr int kActionTries = 3;  // In one process: a commit may fail once.
 
 domain::WorkItemId work_item_id(const domain::AgentId& agent, int number) {
