@@ -63,15 +63,17 @@ BOOST_DESCRIBE_STRUCT(ToolResultsTurn, (), (results))
 // followed by its ToolResultsTurn. Transports do not check it; a server refuses a broken pair.
 using ConversationTurn = std::variant<UserTurn, AssistantTurn, ToolResultsTurn>;
 
-// A list that is long and handed on often. Copies share it until one is changed.
+// A list that is long and handed on often. Copies share it until one is changed; each keeps it
+// alive.
 template <class T>
 class SharedList {
 public:
-    SharedList() = default;
+    SharedList() = default;          // Empty.
     SharedList(std::vector<T> list)  // NOLINT(google-explicit-constructor)
         : list_(std::make_shared<std::vector<T>>(std::move(list))) {}
     SharedList(std::initializer_list<T> list) : SharedList(std::vector<T>(list)) {}
 
+    // Valid while this copy lives and own() is not called on it; as the iterators are.
     const std::vector<T>& list() const {
         static const std::vector<T> none;
         return list_ ? *list_ : none;
@@ -79,7 +81,7 @@ public:
     auto begin() const { return list().begin(); }
     auto end() const { return list().end(); }
     bool empty() const { return list().empty(); }
-    // For changes of this copy alone.
+    // For changes of this copy alone. Not while another thread makes or drops a copy.
     std::vector<T>& own() {
         if (!list_ || list_.use_count() > 1) list_ = std::make_shared<std::vector<T>>(list());
         return *list_;
@@ -99,18 +101,20 @@ public:
     using Turn = std::shared_ptr<const ConversationTurn>;
 
     History() = default;
-    // No pointer is null.
+    // In the order in which they were said. No pointer is null.
     explicit History(std::vector<Turn> turns)
         : turns_(std::make_shared<std::vector<Turn>>(std::move(turns))) {}
     History(std::initializer_list<ConversationTurn> turns);
 
+    // Valid while this copy lives and replace() is not called on it.
     std::span<const Turn> turns() const {
         return turns_ ? std::span<const Turn>(*turns_) : std::span<const Turn>();
     }
     bool empty() const { return turns().empty(); }
-    // Replaces one part, in this copy alone.
+    // Replaces the part at `at`, which there is, in this copy alone. Not while another thread makes
+    // or drops a copy.
     void replace(std::size_t at, ConversationTurn turn);
-    friend bool operator==(const History& a, const History& b);
+    friend bool operator==(const History& a, const History& b);  // Part by part.
 
 private:
     std::shared_ptr<std::vector<Turn>> turns_;
@@ -154,10 +158,11 @@ struct Request {
 
 // Visits the context blocks that outlive the turn, as one UserTurn; the history; the context blocks
 // of the turn; the conversation. Two UserTurns that meet where these parts join are one, so that
-// the bytes of an earlier turn's request begin the request of a later turn.
+// the bytes of an earlier turn's request begin the request of a later turn. A turn that is visited
+// is valid for that call of `visit` only.
 void each_turn(const Request& request, const std::function<void(const ConversationTurn&)>& visit);
 
-// Has the model answered before, in this turn or an earlier one?
+// Has the model answered before, in this turn or an earlier one? What was compacted does not count.
 bool has_answers(const Request& request);
 
 // A complete answer. A reply that was cut off or could not be read is a Failure instead, except one
@@ -176,20 +181,20 @@ struct Reply {
     friend bool operator==(const Reply&, const Reply&) = default;
 };
 
-// Why there is no reply. The kind alone decides whether another try can help: see classify.h. The
-// names are stored and shown.
+// Why there is no reply. The kind decides whether another try can help, but for two HTTP statuses:
+// see classify.h. The names are stored and shown.
 enum class FailureKind {
-    Timeout,
-    Connection,
-    RateLimited,
-    ServerError,
-    AuthError,
-    ContractError,
-    InvalidResponse,
-    UnsupportedTransport,
-    ContextLengthExceeded,
-    Cancelled,
-    Unknown,
+    Timeout,                // No connection, no answer, or no more of it, in time.
+    Connection,             // None could be made, or it broke.
+    RateLimited,            // Too many requests or tokens for now.
+    ServerError,            // The server is in trouble, or too busy.
+    AuthError,              // The credential is missing or refused, or its account has no credit.
+    ContractError,          // The server refuses this request as it is, and would again.
+    InvalidResponse,        // An answer that cannot be read, or that ends too early.
+    UnsupportedTransport,   // This program does not know how to ask the model.
+    ContextLengthExceeded,  // The prompt is too long for the model.
+    Cancelled,              // By Exchange::cancel().
+    Unknown,                // None of these.
 };
 BOOST_DESCRIBE_ENUM(FailureKind, Timeout, Connection, RateLimited, ServerError, AuthError,
                     ContractError, InvalidResponse, UnsupportedTransport, ContextLengthExceeded,

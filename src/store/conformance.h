@@ -44,7 +44,7 @@ protected:
 
 namespace conformance {
 
-// Makers that set only what the tests look at.
+// Makers that set only what the tests check.
 domain::Message message(const std::string& id, const std::string& agent = "ada",
                         domain::Priority priority = domain::Priority::Normal);
 domain::Event event(const std::string& id);

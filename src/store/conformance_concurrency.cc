@@ -69,7 +69,7 @@ TEST_P(StoreConformance, EventNumbersHaveNoGapsUnderConcurrentProducersOfWhichSo
 TEST_P(StoreConformance, AFailingWriteIsUndoneWhileItsNeighboursCommit) {
     constexpr int kJobs = 40;
     std::latch left(kJobs);
-    std::vector<Status> told(kJobs);
+    std::vector<Status> ended(kJobs);
     for (int i = 0; i < kJobs; ++i)
         store_->write_async(
             Durability::Process,
@@ -80,13 +80,13 @@ TEST_P(StoreConformance, AFailingWriteIsUndoneWhileItsNeighboursCommit) {
                 return {};
             },
             [&, i](Status status) {
-                told[static_cast<std::size_t>(i)] = std::move(status);
+                ended[static_cast<std::size_t>(i)] = std::move(status);
                 left.count_down();
             });
     left.wait();
     std::vector<std::string> kept;
     for (int i = 0; i < kJobs; ++i) {
-        const auto& status = told[static_cast<std::size_t>(i)];
+        const auto& status = ended[static_cast<std::size_t>(i)];
         if (i % 4 == 1) {
             EXPECT_EQ(status.error(), (Error{ErrorCode::Conflict, "job " + std::to_string(i)}));
         } else if (i % 4 == 2) {
@@ -204,7 +204,7 @@ TEST_P(StoreConformance, AWriteSeesItsOwnChangesAndThoseBeforeIt) {
     });
 }
 
-TEST_P(StoreConformance, AnAsynchronousWriteIsCommittedWhenItsCallerIsTold) {
+TEST_P(StoreConformance, AnAsynchronousWriteIsCommittedWhenItsCallbackRuns) {
     std::promise<std::int64_t> seen;
     store_->write_async(Durability::Disk, append_event("ada"), [&](Status status) {
         EXPECT_TRUE(status);
@@ -213,7 +213,7 @@ TEST_P(StoreConformance, AnAsynchronousWriteIsCommittedWhenItsCallerIsTold) {
     EXPECT_EQ(seen.get_future().get(), 1);
 }
 
-TEST_P(StoreConformance, WhoeverIsToldMayWriteAgainAtOnce) {
+TEST_P(StoreConformance, ACallbackMayWriteAgainAtOnce) {
     constexpr int kChains = 4;
     std::latch left(kChains);
     for (int c = 0; c < kChains; ++c)
@@ -255,14 +255,14 @@ TEST_P(StoreConformance, WritesOfOneCallerHappenInTheirOrder) {
 }
 
 TEST_P(StoreConformance, ClosingTheStoreFinishesWhatWaits) {
-    std::atomic<int> told{0};
+    std::atomic<int> ended{0};
     for (int i = 0; i < 30; ++i)
         store_->write_async(Durability::Process, append_event("ada"), [&](Status status) {
             EXPECT_TRUE(status);
-            ++told;
+            ++ended;
         });
     reopen();
-    EXPECT_EQ(told, 30);
+    EXPECT_EQ(ended, 30);
     EXPECT_EQ(events_of(*store_, "ada"), 30);
 }
 

@@ -1,4 +1,5 @@
-// The promises about agents that stay: who is listed, what is due, who may wake them from outside.
+// The promises about named agents: which are listed, what is due, which external senders may wake
+// them.
 #include <gmock/gmock.h>
 
 #include <future>

@@ -86,7 +86,7 @@ public:
     // thread. Operations that would change something are Refused. Blocks: never called on the loop.
     virtual Status read(Work work) = 0;
 
-    // Gives back memory that only makes the next work faster. For a store that is at rest: work
+    // Gives back memory that only makes the next work faster. For a store that is idle: work
     // that runs meanwhile is not disturbed, and what it uses is kept. Any thread but the loop's.
     virtual void release_memory() {}
 };

@@ -145,7 +145,7 @@ TEST_F(Meanwhile, ACommitReachesTheRepositoryAndNothingElseDoes) {
     EXPECT_EQ(git("status --short --untracked-files=no"), "");
     EXPECT_FALSE(fs::exists(root_ / ".git/evil"));
     EXPECT_TRUE(fs::is_empty(root_ / ".git/holon"));
-    // A merge goes on in the next command.
+    // A merge continues in the next command.
     attempt(
         {.family = "commit",
          .script = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a "

@@ -284,7 +284,7 @@ protected:
         document["mcp"] = json::object{{"servers", std::move(servers)}};
         program.write(file, base::json_text(document));
     }
-    // The address that the operator is told to open.
+    // The address that the operator is asked to open.
     std::string shown_url(const Running& running) const {
         const auto begin_of = [&] {
             return running.err_so_far().find(server.url() + "/authorize");

@@ -1,4 +1,4 @@
-// Hints from outside, and prompts that enter a running turn.
+// Hints of external senders, and prompts that enter a running turn.
 #include "flow/queue/waits.h"
 #include "tests/flow/resident_fixture.h"
 
@@ -97,7 +97,7 @@ TEST_F(ResidentTest, AHintToAPausedAgentWaitsUntilItIsResumed) {
 }
 
 // contract: CONT-13
-TEST_F(ResidentTest, WhatCameFromOutsideStaysFromOutsideWhoeverHintsAfterwards) {
+TEST_F(ResidentTest, AHintOfAnExternalSenderStaysExternalWhenTheOperatorAddsToIt) {
     start(kOneAnswer);
     scheduler_->start();
     control(Control::Pause);

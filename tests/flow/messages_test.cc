@@ -288,7 +288,7 @@ TEST_F(MessagesTest, OrdinaryTurnsKeepTheCacheKeyWhileTheFingerprintChanges) {
 }
 
 // contract: FRAME-12, FRAME-13, FRAME-14
-TEST_F(MessagesTest, EveryRoundCarriesTheSameFrameAndTheWholeConversation) {
+TEST_F(MessagesTest, EveryRoundHasTheSameFrameAndTheWholeConversation) {
     start(R"({"rounds":[{"tool_calls":[{"name":"NoSuchTool","input":{}}]},
                         {"tool_calls":[{"name":"NoSuchTool","input":{}}]},{"text":"done"}]})");
     send("go");

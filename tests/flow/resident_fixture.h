@@ -1,4 +1,4 @@
-// What tests of a runtime that stays do to it and ask of it.
+// What tests of the daemon's scheduler do to it and ask of it.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The scheduler as a runtime that stays: what wakes whom, many agents, messages that break.
+// The scheduler as the daemon runs it: what wakes whom, many agents, messages that break.
 #include "flow/queue/waits.h"
 #include "tests/flow/resident_fixture.h"
 

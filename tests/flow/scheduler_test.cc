@@ -158,7 +158,7 @@ TEST_F(SchedulerTest, TheRoundBudgetEndsTheRunAndLeavesTheRestQueued) {
     EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.pending_count(agent_); }), 1);
 }
 
-TEST_F(SchedulerTest, AnInterruptedTurnIsTakenUpWithItsRoundsByWhoeverComesNext) {
+TEST_F(SchedulerTest, AnInterruptedTurnIsResumedWithItsRoundsByTheNextProcess) {
     start(
         R"({"rounds":[{"text":"one","tool_calls":[{"name":"NoSuchTool","input":{}}]},{"text":"two","delay_ms":5000}]})");
     send("work");
@@ -282,6 +282,18 @@ TEST_F(SchedulerTest, AParkedTurnOutlivesItsProcessAndCanBeInterrupted) {
         return open && std::holds_alternative<domain::Parked>(open->state);
     };
     loop_.run_until(is_parked);
+    const auto outbox = [&] {
+        return read<std::vector<store::OutboxEntry>>(
+            [&](store::Tx& tx) { return tx.outbox(agent_); });
+    };
+    EXPECT_TRUE(outbox().empty()) << "the attempt has the time";
+    ASSERT_TRUE(store_->write(store::Durability::Process, [&](store::Tx& tx) -> base::Status {
+        const auto run = TRY(tx.open_attempt_of(agent_)).value().run_id;
+        return tx.put_outbox({.effect_id = run.value + "/wait/1",  // As earlier versions stored it.
+                              .agent_id = agent_,
+                              .kind = "wait_until",
+                              .payload = json::object{{"run_id", run.value}, {"round", 1}}});
+    }));
     start(kLimited);  // Another process; the timer of the first one finds nobody.
     scheduler_->wake(agent_);
     loop_.run_until([&] { return has("attempt_resumed"); });
@@ -290,6 +302,7 @@ TEST_F(SchedulerTest, AParkedTurnOutlivesItsProcessAndCanBeInterrupted) {
     loop_.run();
     EXPECT_EQ(statistics().last_turn_terminal->reason, domain::kReasonInterrupted);
     EXPECT_TRUE(model_->requests.empty());
+    EXPECT_TRUE(outbox().empty());
     EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.pending_count(agent_); }), 1);
 }
 

@@ -140,8 +140,11 @@ TEST_F(TaskFlowTest, OutputReachesAPromptByItsMessageOrByAReadAndByNothingElse) 
     const auto shown = [&] {
         std::string all;
         for (const auto& request : model_->requests) {
-            for (const auto& block : request.frame.context_blocks) all += block.text;
-            all += base::json_text(base::to_json(request.conversation));
+            all += request.frame.system_prompt;
+            for (const auto& block : request.frame.system_blocks) all += block.text;
+            provider::each_turn(request, [&](const provider::ConversationTurn& turn) {
+                all += base::json_text(base::to_json(turn));
+            });
         }
         return all;
     };

@@ -125,7 +125,7 @@ TEST_F(ResidentTest, AStormOfTimersIsFiredOneCommitEachAndNoneTwice) {
     });
     loop_.after(1s, [] {});
     loop_.run_one();
-    // Their ticks are looked at by another process: here it is the firing that counts.
+    // Their ticks are handled by another process: here it is the firing that counts.
     Options options{.model_ref = "scripted/test", .concurrent_turns_max = 0};
     scheduler_.emplace(parts(), options);
     scheduler_->start();

@@ -210,7 +210,7 @@ TEST_F(Flow, AReleaseOrAPurgeCutOffByACrashIsFinished) {
     }
 }
 
-// Lets another one act between the look at a document and the decision on it.
+// Lets another one act between the load of a document and the decision on it.
 class InterruptingClock final : public base::Clock {
 public:
     base::Time now() override {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the generated texts of this folder: secrets as people leave them in files and output, and
 texts that look like some. One run writes all four files; the two `unseen` ones use another seed,
-other names and other formats. They are for measuring: when rules have been written after a look at
+other names and other formats. They are for measuring: when rules have been written after reading
 what they miss, move their lists to the seen ones and write new ones.
 
 Usage: make_corpus.py [FOLDER]

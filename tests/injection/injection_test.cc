@@ -248,7 +248,7 @@ protected:
                 {.tool = "MemorySearch", .input = fmt::format(R"({{"query":"{}"}})", words)}};
     }
     // The operator has a file read, and its text is in the result. The model believes it, says so,
-    // and goes on until the result is covered by a compaction.
+    // and continues until the result is covered by a compaction.
     void read_planted(const std::string& text, bool with_summary) {
         notes_ = text;
         summarises_ = with_summary;

@@ -2,7 +2,7 @@
 """A Model Context Protocol server over Streamable HTTP, with faults on demand. Usage: http_server.py MODE
 
 Prints its port, then serves until its standard input ends. Written against the protocol and not against
-our client: it rejects what the protocol tells it to reject.
+our client: it rejects what the protocol says it must.
 
 MODE: json, sse (answers are streams of events), broken (streams break and are continued), silent (they break
 and cannot be), expired (forgets its session after the first call), auth (wants the token t-1), drip (sends a
@@ -71,7 +71,7 @@ class Handler(BaseHTTPRequestHandler):
             for letter in f"data: {body}\n\n":
                 self.chunk(letter)
         elif MODE in ("broken", "silent") and "protocolVersion" not in body and "tools" not in body:
-            # The stream ends before the answer; whoever asks for what follows gets it.
+            # The stream ends before the answer; a client that asks for what follows gets it.
             kept["e-1"] = body
             if MODE == "broken":
                 self.chunk("id: e-1\nretry: 5\ndata:\n\n")

@@ -2,7 +2,7 @@
 """An MCP server that wants a login, and its authorization server, in one program. Usage: oauth_server.py MODE
 
 Prints its port, then serves until its standard input ends. Written against the specifications (OAuth 2.1, RFC
-7591, 7636, 8414, 8707, 9207, 9728) and not against our client: it rejects what they tell it to reject. Its
+7591, 7636, 8414, 8707, 9207, 9728) and not against our client: it rejects what they say it must. Its
 authorization endpoint is its own operator: it allows everything at once.
 
 MODE: plain; honest ways: well_known (no resource_metadata in the challenge), openid (metadata of OpenID Connect),

@@ -84,7 +84,7 @@ private:
     Foresee foresee_;
 };
 
-// Takes its time, and ends early when it is told to, unless it does not listen.
+// Takes its time, and ends early when it is cancelled, unless it does not listen.
 class Slow final : public tools::Tool {
 public:
     enum class Manner { Ends, WaitsForCancel, Deaf };

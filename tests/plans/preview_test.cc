@@ -1,4 +1,4 @@
-// Random plans over a small vault: the preview tells what the run then does.
+// Random plans over a small vault: the preview shows what the run then does.
 #include <cstdlib>
 #include <random>
 
@@ -113,7 +113,7 @@ std::vector<std::string> texts(const json::value* list) {
 }
 
 // "step[index]: what it does", of a step of a preview.
-std::string told(const json::value& step) {
+std::string described(const json::value& step) {
     std::string line = base::string_at(step, "stepId");
     if (const auto* fails = base::find(step, "fails"))
         return line + " fails " + base::string_at(*fails, "code");
@@ -170,7 +170,7 @@ TEST_P(PlanPreviewPart, OfARandomPlanIsWhatItsRunDoes) {
         for (const auto& step : preview.at("steps").get_array()) {
             ++all;
             if (base::find(step, "unknown")) ++unknown;
-            if (!base::find(step, "notReached")) foreseen.push_back(told(step));
+            if (!base::find(step, "notReached")) foreseen.push_back(described(step));
         }
         const auto created = life.plans().create(request).value();
         ASSERT_TRUE(created.run) << base::json_text(preview);

@@ -43,7 +43,7 @@ std::set<char> letters_in(std::string_view text) {
 // How often a file is overwritten for each preview.
 constexpr int kVersionsPerTurn = 100;
 
-// A pipe: each turn() lets the one at its other end go on once.
+// A pipe: each turn() lets the one at its other end continue once.
 class Turns {
 public:
     Turns() {

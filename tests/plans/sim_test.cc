@@ -257,7 +257,7 @@ TEST(PlanSim, AFailedRunIsResumedForWhatIsLeftOnly) {
     EXPECT_EQ(life.plans().execute(run, recorder.seen()).error().code, base::ErrorCode::Conflict);
 }
 
-TEST(PlanSim, ACancelledRunThatNobodyCarriesIsEndedByWhoeverCancelsIt) {
+TEST(PlanSim, ACancelledRunThatNoProcessExecutesIsEndedByTheCancelCall) {
     World world;
     const std::string run = start_of(
         plan_of({{{"id", "a"}, {"tool", "test.stuck"}, {"args", json::object()}}}, "read-only"),

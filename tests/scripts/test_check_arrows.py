@@ -1,4 +1,4 @@
-"""Builds small source trees and looks at what scripts/check_arrows says of them."""
+"""Builds small source trees and checks what scripts/check_arrows says of them."""
 import subprocess
 import sys
 import tempfile
@@ -45,8 +45,8 @@ class CheckArrows(unittest.TestCase):
         self.assert_passes("flow/scheduler/a.cc", "flow/queue/q.h", "flow/turn/t.h")
         self.assert_passes("flow/turn/a.cc", "flow/queue/q.h", "flow/admission/a.h", "flow/ingress/i.h")
         self.assert_passes("flow/plans/agents/a.cc", "flow/plans/p.h", "exec/plan/run/r.h", "exec/tasks/t.h")
-        for door in ("plan", "gate"):
-            self.assert_passes(f"exec/{door}/a.cc", "exec/tools/t.h", "exec/tasks/t.h", "exec/results/r.h")
+        for entry in ("plan", "gate"):
+            self.assert_passes(f"exec/{entry}/a.cc", "exec/tools/t.h", "exec/tasks/t.h", "exec/results/r.h")
         self.assert_passes("exec/tools/builtin/a.cc", "exec/tools/patch/p.h", "exec/tasks/t.h")
         self.assert_passes("agent/context/a.cc", "agent/identity/i.h", "agent/work/w.h", "agent/memory/m.h")
         self.assert_passes("agent/identity/a.cc", "agent/workspace/w.h")

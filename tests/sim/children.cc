@@ -270,7 +270,7 @@ Outcome simulate_children(const Setup& setup) {
         outcome.commits = disk.commits();
         if (!rested) {
             if (!last) continue;
-            outcome.violations.push_back("a process without faults did not come to rest");
+            outcome.violations.push_back("a process without faults did not come to an end");
             return outcome;
         }
         const auto status = process.store().read(

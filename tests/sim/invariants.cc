@@ -17,7 +17,8 @@ public:
             TRY(check_messages(agent, acknowledged));
             TRY(check_events(agent));
             TRY(check_tasks(agent));
-            if (TRY(tx_.open_attempt_of(agent))) violation("{} has an open attempt at rest", agent);
+            if (TRY(tx_.open_attempt_of(agent)))
+                violation("{} has an open attempt at the end", agent);
             if (!TRY(tx_.outbox(agent)).empty())
                 violation("{} has effects that were never performed", agent);
         }

@@ -1,4 +1,4 @@
-// What must hold when the agents rest, whatever happened on the way.
+// What must hold when all agents sleep, whatever happened on the way.
 #pragma once
 
 #include <set>

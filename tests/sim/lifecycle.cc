@@ -22,7 +22,6 @@ namespace {
 constexpr std::int64_t kAll = 100'000;
 constexpr int kTimers = 5;
 constexpr int kHints = 4;
-constexpr int kWorkItems = 2;
 constexpr int kActionTries = 3;  // In one process: a commit may fail once.
 
 domain::WorkItemId work_item_id(const domain::AgentId& agent, int number) {
@@ -279,13 +278,13 @@ public:
         : tx_(tx), world_(world), outcome_(outcome) {}
 
     base::Status check(const domain::AgentId& agent, const Clients& clients) {
-        if (TRY(tx_.open_attempt_of(agent))) violation("{} has an open attempt at rest", agent);
+        if (TRY(tx_.open_attempt_of(agent))) violation("{} has an open attempt at the end", agent);
         if (!TRY(tx_.outbox(agent)).empty()) violation("{} has effects left", agent);
-        if (TRY(tx_.pending_count(agent)) > 0) violation("{} rests with input", agent);
-        if (TRY(tx_.wake_hint(agent))) violation("{} rests with a hint", agent);
+        if (TRY(tx_.pending_count(agent)) > 0) violation("{} sleeps with input", agent);
+        if (TRY(tx_.wake_hint(agent))) violation("{} sleeps with a hint", agent);
         for (const auto& wait : TRY(tx_.open_waits(agent)))
             if (!wait.work_item_id)
-                violation("{} rests with the {} wait {}", agent, base::enum_name(wait.status),
+                violation("{} sleeps with the {} wait {}", agent, base::enum_name(wait.status),
                           wait.id);
         TRY(check_work(agent, clients));
         TRY(check_messages(agent, clients));
@@ -310,7 +309,7 @@ private:
             const auto waits = TRY(tx_.open_waits_of(item.id));
             const auto readiness = domain::readiness_of(item);
             if (readiness == domain::WorkReadiness::Runnable && !is_held)
-                violation("{} rests while {} is runnable", agent, item.id);
+                violation("{} sleeps while {} is runnable", agent, item.id);
             if ((readiness == domain::WorkReadiness::Blocked) != !waits.empty())
                 violation("{} is {} with {} open waits", item.id, base::enum_name(readiness),
                           waits.size());

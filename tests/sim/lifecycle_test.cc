@@ -1,4 +1,4 @@
-// Crashes everywhere in the life of agents that stay.
+// Crashes everywhere in the life of named agents.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

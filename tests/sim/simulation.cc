@@ -12,12 +12,12 @@ namespace {
 
 constexpr int kPromptsPerAgent = 2;
 
-// One life of the program: from start to rest, crash or failed commit.
+// One life of the program: from its start until all sleep, a crash or a failed commit.
 class Process final : public Life {
 public:
     using Life::Life;
 
-    // True when both agents came to rest; false when a commit failed.
+    // True when both agents fell asleep; false when a commit failed.
     bool run(std::set<std::string>& acknowledged) {
         bool stuck = false;
         scheduler::Scheduler scheduler(parts_, {.model_ref = "scripted/sim"});
@@ -69,7 +69,8 @@ Outcome simulate(const Setup& setup) {
         outcome.commits = disk.commits();
         if (!last && setup.plans[life].fault == Fault::PowerLoss) ++world.boot;
         if (!rested) {
-            if (last) outcome.violations.push_back("a process without faults did not come to rest");
+            if (last)
+                outcome.violations.push_back("a process without faults did not come to an end");
             if (last) return outcome;
             continue;
         }

@@ -26,7 +26,7 @@ struct Outcome {
 };
 
 // Two agents get prompts from clients that send again, with the same dedupe key, what was not
-// acknowledged. Runs until both rest, restarting after each crash, then checks the invariants: no
+// acknowledged. Runs until both sleep, restarting after each crash, then checks the invariants: no
 // admitted message lost, none processed twice, no command run twice, every call with its result,
 // every task ended and its result delivered once, no open attempt or pending effect left, event_seq
 // without gaps, prompts paired and unchanged.

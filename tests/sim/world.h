@@ -104,7 +104,7 @@ inline bool asks_for_summaries(std::uint64_t seed) {
 // Why the conversation does not pair every call with exactly one result, or empty.
 std::string pairing_fault(const std::vector<provider::ConversationTurn>& conversation);
 
-// A few rounds with commands, tasks, batches, rest, follow-ups, bad calls and provider faults, the
+// A few rounds with commands, tasks, batches, sleep, follow-ups, bad calls and provider faults, the
 // same for the same seed and message. Command lines are unique. A follow-up has no follow-ups.
 provider::Scenario make_scenario(std::uint64_t seed, const std::string& message);
 

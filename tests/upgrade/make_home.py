@@ -4,7 +4,7 @@
     make_home.py PROGRAM SUPERVISOR VERSION
 
 PROGRAM is the `holon` of the version to keep, SUPERVISOR the `holon_supervisor` of the same build.
-Writes home-VERSION.tar.xz beside this script: the home, the folders its agents work in, the
+Writes home-VERSION.tar.xz next to this script: the home, the folders its agents work in, the
 supervisor, and a digest of the events. The tests unpack it to ROOT again, because the records of a
 home name absolute paths.
 

@@ -141,7 +141,7 @@ Result<std::string> find_program(const ProcessSpec& spec) {
     bool found = false;
     for (const auto& place : places_of(spec)) {
         const Candidate candidate = inspect(place);
-        // Absolute, because the child changes its folder before it looks.
+        // Absolute, because the child changes its folder before it searches.
         std::error_code error;
         if (candidate == Candidate::Program)
             return std::filesystem::absolute(place, error).string();

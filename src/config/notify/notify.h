@@ -1,4 +1,4 @@
-// How the operator is told, outside of the program, what needs them and what is done.
+// By which channels the operator is notified of what needs them and of what is done.
 #pragma once
 
 #include <map>

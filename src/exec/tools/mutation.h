@@ -1,8 +1,9 @@
 // What a tool asks of the runtime: typed changes of its own records.
 //
 // A mutation is made in the commit that records the tool's result, or not at all. Its type says
-// what it changes; the folder that owns those records makes the change (flow/turn/mutations.h has
-// the table). A new family of records adds a type and its rules, and nothing here.
+// what it changes; the folder that owns those records makes the change
+// (flow/turn/decide/mutations.h has the table). A new family of records adds a type and its rules,
+// and nothing here.
 #pragma once
 
 #include <any>

@@ -145,6 +145,9 @@ std::string effect_id(const domain::RunId& run, const Effect& effect) {
 base::Status put_effects(events::Log& log, const domain::Attempt& attempt,
                          const std::vector<Effect>& effects) {
     for (const auto& effect : effects) {
+        // The state of a parked attempt has the time, and a restart waits for it from there: a row
+        // would say it twice.
+        if (std::holds_alternative<WaitUntil>(effect)) continue;
         store::OutboxEntry entry{.effect_id = effect_id(attempt.run_id, effect),
                                  .agent_id = attempt.agent_id,
                                  .payload = json::object{{"run_id", attempt.run_id.value}},
@@ -153,10 +156,6 @@ base::Status put_effects(events::Log& log, const domain::Attempt& attempt,
         if (const auto* ask = std::get_if<AskModel>(&effect)) {
             entry.kind = "ask_model";
             payload["round"] = ask->round;
-        } else if (const auto* wait = std::get_if<WaitUntil>(&effect)) {
-            entry.kind = "wait_until";
-            payload["round"] = wait->round;
-            payload["until"] = base::to_text(wait->until);
         } else if (const auto* compact = std::get_if<Compact>(&effect)) {
             entry.kind = "compact";
             payload["round"] = compact->round;
@@ -190,7 +189,8 @@ base::Result<std::vector<Effect>> pending_effects(store::Tx& tx, const domain::A
             effects.emplace_back(Summarise{base::int_at(payload, "round")});
         else if (entry.kind == "run_tool")
             effects.emplace_back(RunTool{{base::string_at(payload, "call_id")}});
-        // A wait is in the attempt's state, with a time that is exact.
+        // Earlier versions also stored `wait_until`. Such a row goes when its wait or its turn
+        // ends.
     }
     return effects;
 }

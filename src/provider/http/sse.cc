@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kEventIdBytesMax = 1024;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// Where the first line ends. One search for either byte would look at each byte on its own.
+// Where the first line ends. One search for either byte would check each byte on its own.
 std::size_t end_of_line(std::string_view text) {
     const std::size_t newline = std::min(text.find('\n'), text.size());
     return std::min(text.substr(0, newline).find('\r'), newline);

@@ -34,7 +34,7 @@ struct Document {
     std::string scope;  // Empty: found in every scope.
     std::string title;
     std::string body;     // Any bytes; returned as they are.
-    std::string details;  // JSON; the index does not look into it.
+    std::string details;  // JSON; the index does not read it.
     base::Time updated_at{};
     std::int64_t sequence{0};  // The owner's order within kind and scope; see erase_below().
     // How much a match in this source counts, in percent of an ordinary one.

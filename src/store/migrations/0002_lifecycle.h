@@ -1,4 +1,4 @@
-// Agents that stay: what waits for them outside, who is listed, and what could not be opened.
+// Named agents: what external senders may wake, which are listed, and what could not be opened.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Runs of plans that are being removed, to go on with after a crash.
+// Runs of plans that are being removed, to continue with after a crash.
 #pragma once
 
 #include <string_view>

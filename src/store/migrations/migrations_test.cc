@@ -231,9 +231,9 @@ TEST_F(CodeMigrations, AreABugWhenTheyStandStill) {
     const BatchFunction stuck = [](sql::Connection&, std::string_view) -> base::Result<Batch> {
         return Batch{.progress = "here"};
     };
-    const Step standing[] = {kFill, {2, "stuck", stuck}};
+    const Step stuck_steps[] = {kFill, {2, "stuck", stuck}};
     const auto db = open();
-    EXPECT_THROW((void)migrate(*db, standing), base::Bug);
+    EXPECT_THROW((void)migrate(*db, stuck_steps), base::Bug);
 }
 
 TEST(Migrations, SayBeforeTheyChangeADatabaseThatHasSteps) {

@@ -10,7 +10,8 @@ class GateRecords {
 public:
     virtual ~GateRecords() = default;
 
-    virtual Status put_gate_document(const domain::GateDocument& document) = 0;  // Or replaces.
+    // Inserts or replaces, by document id.
+    virtual Status put_gate_document(const domain::GateDocument& document) = 0;
     virtual Result<std::optional<domain::GateDocument>> gate_document(
         const std::string& document_id) = 0;
     // Newest first; those of one place when it is given; those before `before` unless it is empty.

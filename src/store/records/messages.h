@@ -30,16 +30,20 @@ public:
     // The message that append_message() would name as AlreadyHave, or nothing.
     virtual Result<std::optional<MessageId>> known_message(
         const domain::Message& message, const std::optional<std::string>& dedupe_key) = 0;
+    // The message with its entry as it is now, in any status.
     virtual Result<std::optional<QueuedMessage>> message(const MessageId& id) = 0;
+    // One page by arrival, whatever the status and the priority.
     virtual Result<std::vector<Numbered<QueuedMessage>>> messages(const AgentId& agent,
                                                                   const Page& page) = 0;
     // The message to run next: highest priority, then oldest. Interrupted ones come before queued
     // ones of the same priority, because they were there first.
     virtual Result<std::optional<QueuedMessage>> next_message(const AgentId& agent) = 0;
-    // Moves an entry. Claiming counts a try.
+    // Moves an entry; which moves make sense is for the queue to decide. Claiming counts a try.
+    // NotFound when there is no such message.
     virtual Status set_queue_status(const MessageId& id, domain::QueueStatus status,
                                     const std::optional<std::string>& reason, base::Time now) = 0;
     // Records that no turn could be opened for the message; returns how often that has happened.
+    // NotFound when there is no such message.
     virtual Result<std::int64_t> count_failure(const MessageId& id, const std::string& reason,
                                                base::Time now) = 0;
     // Number of messages that are queued or interrupted.

@@ -1,4 +1,4 @@
-// What reaches the operator outside of the program: notifications, transports and deliveries.
+// What is sent to the operator: notifications, transports and deliveries.
 #pragma once
 
 #include "domain/operators/notifications.h"

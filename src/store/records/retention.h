@@ -22,7 +22,7 @@ BOOST_DESCRIBE_STRUCT(Removed, (), (messages, events, other_rows, agents, files,
 // The state of retention in this database. All absent in a new one.
 struct RetentionState {
     bool existed_before{false};                // An older program made the database.
-    std::optional<base::Time> announced_at{};  // When its operator was first told what would go.
+    std::optional<base::Time> announced_at{};  // When its operator first got notice of what goes.
     std::optional<base::Time> deletes_from{};  // Nothing is removed unasked before this.
     std::optional<Removed> announced{};
     std::optional<base::Time> last_pass_at{};  // The end of the last pass over all agents.
@@ -43,12 +43,14 @@ constexpr auto describe_fields(const RetentionState*) {
                                           {.field = "is_over_budget", .has_default = true}});
 }
 
+// Of the whole file, all agents together.
 struct DatabaseSize {
     std::int64_t used_bytes{0};
     std::int64_t free_bytes{0};  // In the file, left by what was removed; used again by new rows.
     friend bool operator==(const DatabaseSize&, const DatabaseSize&) = default;
 };
 
+// One table as SQL names it.
 struct TableRows {
     std::string table;
     std::int64_t rows{0};
@@ -59,6 +61,7 @@ BOOST_DESCRIBE_STRUCT(TableRows, (), (table, rows))
 // The numbered rows of an agent. Their order is the order in which they were first stored.
 enum class Stream { Messages, Events, Transcript, Briefs, Tasks, Waits, Timers, Episodes };
 
+// One row as a pass judges it: nothing of its content.
 struct AgedRow {
     std::int64_t seq{0};
     std::string id{};                // Of a message, a task, a wait or a timer.
@@ -69,6 +72,7 @@ struct AgedRow {
     friend bool operator==(const AgedRow&, const AgedRow&) = default;
 };
 
+// What one call of erase_message() has removed. The caller removes the files that it names.
 struct ErasedMessage {
     std::int64_t rows{0};
     bool is_gone{false};  // False: some of its rows are left for the next call.
@@ -84,8 +88,11 @@ class RetentionRecords {
 public:
     virtual ~RetentionRecords() = default;
 
+    // As it was put last; all absent when it never was.
     virtual Result<RetentionState> retention() = 0;
-    virtual Status put_retention(const RetentionState& state) = 0;
+    virtual Status put_retention(const RetentionState& state) = 0;  // Replaces it whole.
+    // As this transaction sees it. What is removed becomes free_bytes, page by page; the file does
+    // not shrink.
     virtual Result<DatabaseSize> database_size() = 0;
     // Of each table that grows. Reads an index of each of them: for an operator who asks.
     virtual Result<std::vector<TableRows>> row_counts() = 0;
@@ -105,7 +112,8 @@ public:
     // message itself goes last. Refused, and nothing is changed, while it is not handled or one of
     // its attempts is open. An unknown message is gone.
     virtual Result<ErasedMessage> erase_message(const MessageId& id, std::int64_t rows_max) = 0;
-    // Names of the artifacts that calls of the message's turns mention.
+    // Names of the artifacts that calls of the message's turns mention: of an attempt, those of its
+    // first 16,384 calls.
     virtual Result<std::vector<std::string>> artifacts_of(const MessageId& id) = 0;
 };
 

@@ -7,7 +7,7 @@ using domain::Event;
 using domain::TranscriptEntry;
 
 // Records are encoded before they take a number: one that cannot be stored must leave no gap, even
-// when the work that tried goes on.
+// when the work that tried continues.
 
 Result<std::int64_t> SqlTx::append_event(const AgentId& agent, const Event& event) {
     const auto text = TRY(encode(event));

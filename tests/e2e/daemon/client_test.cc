@@ -313,7 +313,7 @@ TEST(Client, StatusFollowsWhatTheRuntimeDoes) {
     EXPECT_EQ(base::string_at(busy, "state"), "processing");
     EXPECT_EQ(base::int_at(busy, "processing_agent_count"), 1);
     Following events(world, {"events", "-f", "--agent", "k"});
-    kill(-group, SIGKILL);  // The command fails, and the agent goes to rest.
+    kill(-group, SIGKILL);  // The command fails, and the agent falls asleep.
     events.wait_for("\"closure_decided\"");
     const auto waiting = activity_of(world);
     EXPECT_EQ(base::string_at(waiting, "state"), "waiting");

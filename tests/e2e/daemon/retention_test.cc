@@ -70,7 +70,7 @@ TEST_F(RetentionOfAHome, AnOperatorSeesWhatWouldGoAndRemovesIt) {
     EXPECT_EQ(status.at("budget_bytes"), std::int64_t{10} << 30);
     EXPECT_TRUE(status.at("last_pass_at").is_string());
     EXPECT_EQ(world.run({"store", "check"}).exit_code, 0);
-    // The agent goes on as before.
+    // The agent continues as before.
     EXPECT_EQ(world.run({"run", "--agent", "main", "four"}).exit_code, 0);
 }
 

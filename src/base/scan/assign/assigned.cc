@@ -188,7 +188,7 @@ std::string_view delimited(Cursor& cursor, std::string_view end) {
     const auto stop = rest.find(end);
     const auto line = rest.find('\n');
     if (stop == rest.npos || line < stop) {
-        // It goes on beyond what is read.
+        // It continues beyond what is read.
         if (stop == rest.npos && line == rest.npos && rest.size() == kValueBytesMax) return rest;
         return {};
     }
@@ -244,7 +244,7 @@ Below cross_line(Cursor& cursor, Link link) {
     return is_bound ? Below::Bound : Below::Loose;
 }
 
-// A quote, a blank and a word: the sentence goes on behind what was quoted.
+// A quote, a blank and a word: the sentence continues behind what was quoted.
 bool has_words_behind(std::string_view rest) {
     return rest.size() > 3 && is_quote(rest[0]) && rest[1] == ' ' && is_ascii_lower(rest[2]) &&
            is_ascii_lower(rest[3]);

@@ -122,8 +122,8 @@ struct Matcher::Engines {
 
 namespace {
 
-// Collects the ends that Vectorscan reports and has RE2 look before each. Expressions with a repeat
-// at their end are reported at byte after byte; only the last of such a run is checked.
+// Collects the ends that Vectorscan reports and has RE2 check what is before each. Expressions with
+// a repeat at their end are reported at byte after byte; only the last of such a run is checked.
 class Collector {
 public:
     Collector(Expressions& expressions, const VisitMatch& visit)
@@ -144,7 +144,7 @@ public:
 
     // Checks open matches; the bytes are not valid after this.
     void settle() {
-        for (const std::size_t id : open_) look(id, std::exchange(ends_[id], kNone));
+        for (const std::size_t id : open_) check(id, std::exchange(ends_[id], kNone));
         open_.clear();
     }
 
@@ -156,17 +156,17 @@ private:
         }
         // The last of a run of endings need not be the one that a match has.
         if (expressions_[id].has_ending) {
-            look(id, end);
+            check(id, end);
             return;
         }
         if (ends_[id] == kNone)
             open_.push_back(id);
         else if (end > ends_[id] + 1)
-            look(id, ends_[id]);
+            check(id, ends_[id]);
         ends_[id] = end;
     }
 
-    void look(std::size_t id, std::uint64_t end) {
+    void check(std::size_t id, std::uint64_t end) {
         Expression& expression = expressions_[id];
         const re2::RE2& bounds = expression.bounds();
         const std::uint64_t start = end > expression.width ? end - expression.width : 0;

@@ -1,5 +1,7 @@
 #include "exec/tools/work_tools/work_tools.h"
 
+#include <map>
+
 #include <gmock/gmock.h>
 
 #include "store/sql/sqlite/sqlite_store.h"
@@ -10,6 +12,11 @@ namespace {
 
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
+
+std::filesystem::path temporary_home() {
+    std::string pattern = testing::TempDir() + "holon-work-tools-XXXXXX";
+    return mkdtemp(pattern.data());
+}
 
 class WorkToolsTest : public testing::Test {
 protected:
@@ -82,6 +89,87 @@ TEST_F(WorkToolsTest, TakeTheseFieldsAndNoReportOrCallback) {
     EXPECT_THAT(required("UpdateWorkItem"), ElementsAre("work_item_id"));
     EXPECT_THAT(members("CompleteWorkItem"), ElementsAre("work_item_id"));
     EXPECT_THAT(required("CompleteWorkItem"), ElementsAre("work_item_id"));
+}
+
+// Calls in a turn, and what the model receives of each.
+class WorkReceiptTest : public WorkToolsTest {
+protected:
+    WorkReceiptTest() {
+        registry_.add(notify_operator({.store = *store_, .loop = loop_, .clock = loop_}));
+        EXPECT_TRUE(store_->write(store::Durability::Process, [](store::Tx& tx) -> base::Status {
+            TRY(tx.put_agent({.agent_id = {"main"}}));
+            return tx.put_work_item({.id = {"w"}, .agent_id = {"main"}, .objective = "ship it"});
+        }));
+    }
+    ~WorkReceiptTest() override { std::filesystem::remove_all(home_); }
+
+    results::Envelope envelope_of(const std::string& tool, json::object args) {
+        std::optional<results::Envelope> envelope;
+        registry_.find(tool)->start(
+            {.call_id = {"c"}, .source = domain::CallSource::Turn, .args = std::move(args)},
+            {.agent_id = {"main"}, .agent_home = home_}, sink_, [&](tools::Outcome outcome) {
+                envelope = results::project(tool, outcome.completed, sink_, {});
+            });
+        loop_.run();
+        return std::move(envelope).value();
+    }
+    std::string receipt_of(const results::Envelope& envelope) {
+        return results::render(envelope, registry_.find(envelope.tool_name())->spec().render);
+    }
+
+    const std::filesystem::path home_ = temporary_home();
+};
+
+std::size_t count_of(std::string_view text, std::string_view word) {
+    std::size_t count = 0;
+    for (auto at = text.find(word); at != text.npos; at = text.find(word, at + word.size()))
+        ++count;
+    return count;
+}
+
+TEST_F(WorkReceiptTest, SayWhatWasDoneAndToWhichItem) {
+    const auto made = envelope_of("CreateWorkItem", {{"objective", "ship it"}});
+    const auto id = base::string_at(made.result().at("work_item"), "id");
+    EXPECT_EQ(made.summary_text(), "Created work item " + id + ": ship it");
+    const json::object about{{"work_item_id", "w"}};
+    EXPECT_EQ(envelope_of("PickWorkItem", about).summary_text(),
+              "Current work item is now w: ship it");
+    EXPECT_EQ(envelope_of("UpdateWorkItem", {{"work_item_id", "w"}, {"objective", "ship it today"}})
+                  .summary_text(),
+              "Work item w updated");
+    EXPECT_EQ(envelope_of("CompleteWorkItem", about).summary_text(), "Work item w completed");
+    EXPECT_EQ(base::string_at(base::parse_json(receipt_of(made)).value(), "summary_text"),
+              made.summary_text());
+}
+
+// contract: RCPT-05
+TEST_F(WorkReceiptTest, ANotificationIsConfirmedByItsFirstLine) {
+    EXPECT_EQ(receipt_of(envelope_of("NotifyOperator", {{"message", "Which branch?\nmain, next"}})),
+              "Notified the operator: Which branch?");
+}
+
+// contract: PROJ-09
+TEST_F(WorkReceiptTest, ToolsHaveNoFieldsForOutputThatWasCutOrKeptElsewhere) {
+    const std::map<std::string, json::object> calls{
+        {"CreateWorkItem", {{"objective", "ship it"}, {"plan", "step one"}}},
+        {"PickWorkItem", {{"work_item_id", "w"}}},
+        {"GetWorkItem", {{"work_item_id", "w"}, {"include_todo_list", true}}},
+        {"ListWorkItems", json::object{}},
+        {"UpdateWorkItem", {{"work_item_id", "w"}, {"objective", "ship it today"}}},
+        {"CompleteWorkItem", {{"work_item_id", "w"}}},
+        {"NotifyOperator", {{"message", "It is shipped."}}}};
+    ASSERT_EQ(calls.size(), registry_.all().size());
+    for (const auto& [tool, args] : calls) {
+        const auto envelope = envelope_of(tool, args);
+        ASSERT_TRUE(envelope.ok()) << tool << ": " << envelope.error().message;
+        for (const auto& text : {base::json_text(envelope.result()), receipt_of(envelope)}) {
+            EXPECT_EQ(count_of(text, "truncat"), 0U) << tool << ": " << text;
+            // The plan's file is what the item has, not output that was moved out of the way.
+            EXPECT_EQ(count_of(text, "artifact"), count_of(text, "\"plan_artifact\""))
+                << tool << ": " << text;
+            EXPECT_EQ(count_of(text, "\"plan_artifact\":null"), 0U) << tool << ": " << text;
+        }
+    }
 }
 
 TEST_F(WorkToolsTest, AreChangedInATurnOnly) {
@@ -162,8 +250,7 @@ TEST_F(NotifyOperatorTest, AnAgentThatCallsTooOftenIsRefusedUntilAnHourLater) {
 }
 
 TEST_F(WorkToolsTest, APlanFileThatIsALinkIsATypedErrorAndNothingChanges) {
-    std::string pattern = testing::TempDir() + "holon-work-tools-XXXXXX";
-    const std::filesystem::path home = mkdtemp(pattern.data());
+    const auto home = temporary_home();
     ASSERT_TRUE(store_->write(store::Durability::Process, [](store::Tx& tx) -> base::Status {
         TRY(tx.put_agent({.agent_id = {"main"}}));
         return tx.put_work_item({.id = {"w"}, .agent_id = {"main"}, .objective = "o"});

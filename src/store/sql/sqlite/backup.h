@@ -18,8 +18,8 @@ struct BackupMade {
 };
 
 // Copies the database `from`, as it is at one moment, to the new file `to` with mode 0600. Readers
-// and writers of `from` go on meanwhile, and nothing of it is changed or migrated: a database of a
-// newer program is copied, too. On return `to` is on disk; after a failure or a crash there is no
+// and writers of `from` continue meanwhile, and nothing of it is changed or migrated: a database of
+// a newer program is copied, too. On return `to` is on disk; after a failure or a crash there is no
 // such file. NotFound: there is no database. Conflict: something is at `to`; it is left alone. The
 // folder of `to` must exist.
 base::Result<BackupMade> back_up(const std::filesystem::path& from,

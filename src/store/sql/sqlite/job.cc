@@ -33,7 +33,7 @@ Status Job::result() && {
     return std::move(outcome);
 }
 
-Status Job::told() {
+Status Job::result_without_throw() {
     if (thrown)
         return base::fail(base::ErrorCode::Internal, "a write was undone because it threw: {}",
                           what(thrown));

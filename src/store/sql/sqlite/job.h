@@ -18,8 +18,8 @@ struct Job {
     bool succeeded() const { return outcome.has_value() && !thrown; }
     // For a waiting caller: rethrows what the work threw.
     Status result() &&;
-    // For `done`, which cannot be thrown at.
-    Status told();
+    // For `done`, which must not see an exception: Internal when the work threw.
+    Status result_without_throw();
 };
 
 // Runs the work of `job` inside the transaction the connection is in.

@@ -1,4 +1,4 @@
-// Every query has an index: an agent at rest costs nothing, and waking one touches its rows only.
+// Every query has an index: a sleeping agent costs nothing, and waking one touches its rows only.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 

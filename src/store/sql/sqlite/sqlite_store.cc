@@ -93,7 +93,7 @@ void InlineStore::write_async(Durability durability, Work work,
     Job job{.durability = durability, .work = std::move(work)};
     run(job);
     job.work = nullptr;
-    done(job.told());
+    done(job.result_without_throw());
 }
 
 Status InlineStore::read(Work work) {

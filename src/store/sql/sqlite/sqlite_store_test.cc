@@ -226,7 +226,7 @@ TEST(SqliteThreaded, WritesThatWaitTogetherShareOneCommitAsDurableAsTheMostDeman
     const TempDatabase database;
     const auto store = opened(database);
     std::promise<void> started, release;
-    std::vector<std::promise<void>> told(10);
+    std::vector<std::promise<void>> ended(10);
     store->write_async(
         Durability::Process,
         [&](Tx& tx) -> Status {
@@ -236,16 +236,16 @@ TEST(SqliteThreaded, WritesThatWaitTogetherShareOneCommitAsDurableAsTheMostDeman
         },
         [](Status) {});
     started.get_future().wait();
-    for (auto& one : told)
+    for (auto& one : ended)
         store->write_async(Durability::Disk, append_event, [&](Status status) {
             EXPECT_TRUE(status);
             one.set_value();
         });
     release.set_value();
-    // When the first is told, all of its group are visible: they came with one commit.
-    told.front().get_future().wait();
+    // When the first callback has run, all of its group are visible: they came with one commit.
+    ended.front().get_future().wait();
     EXPECT_EQ(event_count(*store), 11);
-    for (std::size_t i = 1; i < told.size(); ++i) told[i].get_future().wait();
+    for (std::size_t i = 1; i < ended.size(); ++i) ended[i].get_future().wait();
 }
 
 TEST(SqliteInline, ADatabaseInMemoryWorks) {

@@ -120,7 +120,7 @@ void Writer::run_next(Lock& lock) {
     group->settled.notify_all();
     for (const auto& job : group->owned) {
         job->work = nullptr;
-        job->done(job->told());
+        job->done(job->result_without_throw());
     }
     lock.lock();
 }
