@@ -41,6 +41,7 @@ tools::ToolSpec notify_spec() {
                         true, base::schema_of<NotifyArgs>(), base::schema_of<NotifyResult>());
     spec.family = tools::Family::OperatorNotification;
     spec.category = "operator";
+    spec.writes_work_items = false;
     spec.render = render_notified;
     return spec;
 }
