@@ -81,7 +81,7 @@ domain::ToolError unknown_outcome(const domain::ToolCall& call) {
                 "fully or in part, is unknown.",
             .details = json::object{{"tool_name", call.tool}, {"call_id", call.call_id.value}},
             .recovery_hint =
-                "Look at the world first (files, processes, services); then decide "
+                "Check the world first (files, processes, services); then decide "
                 "whether to make the call again."};
 }
 

@@ -119,7 +119,7 @@ struct Outcome {
     std::vector<Mutation> mutations{};  // Committed with the result, or not at all.
     // What the boundary kept the call from; recorded with the result.
     std::vector<sandbox::Denial> denials{};
-    std::optional<domain::SeenFiles> seen{};  // Absent where no file was looked at.
+    std::optional<domain::SeenFiles> seen{};  // Absent where no file was read.
 };
 
 using Done = std::move_only_function<void(Outcome)>;
@@ -173,7 +173,7 @@ public:
         done(false);
     }
 
-    // Settles a call that a crash cut off by looking at what it changed; what it had begun and not
+    // Settles a call that a crash cut off by checking what it changed; what it had begun and not
     // completed is taken back. `done` comes once, on the loop, maybe before recover() returns.
     virtual void recover(const domain::ToolCall& /*call*/, const Place& /*place*/,
                          std::move_only_function<void(Recovery)> done) {
