@@ -343,16 +343,13 @@ private:
         gate_.emplace(service::LocalGateParts{
             .store = *store_,
             .clock = clock_,
-            .ids = ids_,
+            .committer = events::Committer({*store_, loop_, clock_, ids_, feed_}),
             .folder = config_.home / "gate",
             .credentials = credentials_of(config_),
             .default_agent = {config_.default_agent},
-            .publish =
-                [&loop = loop_, &feed = feed_](const std::vector<events::Committed>& events) {
-                    loop.post([&feed, events] { feed.publish(events); });
-                },
-            .wake = [&service =
-                         service_](const domain::AgentId& agent) { service->wake_up(agent); }});
+            .wake = [&service = service_](const domain::AgentId& agent) {
+                service->wake_up(agent);
+            }});
         result_gate_.emplace(gate::ResultGateParts{
             .gate = gate_->gate(),
             .loop = loop_,

@@ -1,6 +1,7 @@
 #include "app/store.h"
 
 #include "app/models/credentials.h"
+#include "base/os/asio_loop.h"
 #include "base/os/files.h"
 #include "service/daemon/daemon.h"
 #include "service/local/local_gate.h"
@@ -19,7 +20,7 @@ public:
         : store_(std::move(store)),
           gate_({.store = *store_,
                  .clock = clock_,
-                 .ids = ids_,
+                 .committer = events::Committer({*store_, loop_, clock_, ids_, feed_}),
                  .folder = config.home / "gate",
                  .credentials = credentials_of(config),
                  .default_agent = {config.default_agent}}) {}
@@ -46,6 +47,8 @@ public:
 private:
     base::SystemClock clock_;
     base::RandomIds ids_{clock_};
+    base::AsioLoop loop_;  // Never runs: nobody watches the events of this command.
+    events::Feed feed_;
     std::unique_ptr<store::Store> store_;
     service::LocalGate gate_;
 };

@@ -47,7 +47,7 @@ TEST(Run, SaysSoWhenThereIsNothingToSay) {
     const auto finished = program.run({"run", "rest"});
     EXPECT_EQ(finished.exit_code, 0);
     EXPECT_EQ(finished.out, "");
-    EXPECT_THAT(finished.err, HasSubstr("it sleeps: resting until something wakes me\n"));
+    EXPECT_THAT(finished.err, HasSubstr("it sleeps: waiting for something to wake me\n"));
 }
 
 // contract: PROV-01, PROV-71, FAIL-09

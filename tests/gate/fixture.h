@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/os/asio_loop.h"
 #include "base/os/files.h"
 #include "exec/gate/document/folder_for_test.h"
 #include "exec/gate/gate.h"
@@ -20,7 +21,7 @@ public:
     explicit Bench(store::Store& store, const TestFolder& folder)
         : gate({.store = store,
                 .clock = clock,
-                .ids = ids,
+                .committer = events::Committer({store, loop, clock, ids, feed}),
                 .validator = [] { return &test_validator(); },
                 .folder = folder.path("gate"),
                 .default_agent = {"nobody"}}),
@@ -65,6 +66,8 @@ public:
 
     base::SystemClock clock;
     base::RandomIds ids{clock, 1};
+    base::AsioLoop loop;
+    events::Feed feed;
     Gate gate;
 
 private:

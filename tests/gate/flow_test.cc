@@ -230,7 +230,7 @@ TEST_F(Flow, OfAReleaseAndAPurgeAtOnceOneWins) {
     InterruptingClock clock;
     Gate late({.store = *store,
                .clock = clock,
-               .ids = bench.ids,
+               .committer = events::Committer({*store, bench.loop, clock, bench.ids, bench.feed}),
                .validator = [] { return &test_validator(); },
                .folder = folder.path("gate"),
                .default_agent = {"nobody"}});
@@ -239,6 +239,20 @@ TEST_F(Flow, OfAReleaseAndAPurgeAtOnceOneWins) {
     EXPECT_EQ(bench.row(id)->place, GatePlace::Inbound);
     EXPECT_THAT(bench.places(id), ElementsAre(GatePlace::Inbound));
     EXPECT_THAT(bench.events("ada"), ElementsAre("gate_rejected", "gate_released"));
+}
+
+TEST_F(Flow, EachVerdictIsPublishedOnceOnTheLoop) {
+    Bench bench(*store, folder);
+    std::vector<std::string> heard;
+    const auto token = bench.feed.subscribe(
+        [&](const events::Committed& committed) { heard.push_back(committed.event.kind); });
+    const std::string id = bench.gate.deposit({"ada"}, bad("TR-1")).value();
+    ASSERT_TRUE(bench.gate.settle());
+    ASSERT_TRUE(bench.gate.purge(id));
+    EXPECT_THAT(heard, IsEmpty()) << "on the thread of the caller";
+    bench.loop.post([&] { bench.loop.stop(); });
+    bench.loop.run();
+    EXPECT_THAT(heard, ElementsAre("gate_rejected", "gate_purged"));
 }
 
 TEST_F(Flow, WhatIsInboundIsReadOnlyAsItWasJudged) {

@@ -2,6 +2,7 @@
 // until it is killed: gate_worker FOLDER FIRST. Every second one must not enter.
 #include <unistd.h>
 
+#include "base/os/asio_loop.h"
 #include "exec/gate/gate.h"
 #include "store/sql/sqlite/sqlite_store.h"
 
@@ -13,9 +14,11 @@ int main(int argc, char** argv) {
     if (!store || !validator) return 1;
     base::SystemClock clock;
     base::RandomIds ids(clock);
+    base::AsioLoop loop;  // Never runs: nobody watches.
+    events::Feed feed;
     gate::Gate gate({.store = **store,
                      .clock = clock,
-                     .ids = ids,
+                     .committer = events::Committer({**store, loop, clock, ids, feed}),
                      .validator = [&] { return &*validator; },
                      .folder = folder / "gate",
                      .default_agent = {"nobody"}});

@@ -1,4 +1,4 @@
-// Ids of children. They tell whose settings hold for the child, without a look at the store.
+// Ids of children. They say whose settings hold for the child, without a read of the store.
 #pragma once
 
 #include <string>

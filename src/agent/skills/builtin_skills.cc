@@ -41,7 +41,7 @@ constexpr const char* kIssueSolveWorkflow = R"(# From the issue to the pull requ
 1. **Understand.** Read the issue with all comments. Write down in one sentence what must be true afterwards. If the
    issue asks for two things, say which one you solve.
 2. **Look.** Find the code that decides the behaviour, its tests, and how the project runs them.
-3. **Reproduce.** Make a test or a command that shows the fault. If it cannot be shown, say so before you go on.
+3. **Reproduce.** Make a test or a command that shows the fault. If it cannot be shown, say so before you continue.
 4. **Branch.** Work on a branch of your own, from the base that the task names, else the default branch.
 5. **Change.** The smallest change that removes the cause. No clean-up beside it.
 6. **Verify.** Run the project's own checks. The test of step 3 is red without the change and green with it.

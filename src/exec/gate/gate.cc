@@ -130,8 +130,8 @@ fs::path Gate::place(GatePlace place, const std::string& document_id) const {
 }
 
 base::Status Gate::put(const GateDocument& document) {
-    return parts_.store.write(store::Durability::Disk,
-                              [&](store::Tx& tx) { return tx.put_gate_document(document); });
+    return parts_.committer.write_now(
+        lifetime_.watch(), [&](events::Log& log) { return log.tx().put_gate_document(document); });
 }
 
 base::Result<std::optional<GateDocument>> Gate::row_of(const std::string& name) const {
@@ -220,30 +220,26 @@ base::Result<GateDocument> Gate::judge(const std::string& name, Verdicts verdict
     row.reasons = verdict.reasons;
     row.document_sha256 = verdict.document_sha256;
     row.decided_at = parts_.clock.now();
-    row = TRY(commit_verdict(std::move(row), verdicts));
+    row = TRY(commit_verdict(row, verdicts));
     TRY(advance(row, GatePlace::Outbox));
     return row;
 }
 
-base::Result<GateDocument> Gate::commit_verdict(GateDocument document, Verdicts verdicts) {
-    std::vector<events::Committed> committed;
-    TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        auto known = TRY(tx.gate_document(document.document_id));
-        if (known && known->place != GatePlace::Outbox && verdicts == Verdicts::First) {
-            document = std::move(*known);
-            return {};
-        }
-        events::Log log(tx, parts_.clock.now(), parts_.ids);
-        TRY(tx.put_gate_document(document));
-        if (document.outcome == GateOutcome::Accept)
-            TRY(log.append(document.agent_id, domain::events::GateAccepted{recorded(document)}));
-        else
-            TRY(log.append(document.agent_id, domain::events::GateRejected{recorded(document)}));
-        committed = log.take();
-        return {};
-    }));
-    if (parts_.publish) parts_.publish(committed);
-    return document;
+base::Result<GateDocument> Gate::commit_verdict(const GateDocument& document, Verdicts verdicts) {
+    return parts_.committer.commit_now<GateDocument>(
+        lifetime_.watch(), [&](events::Log& log) -> base::Result<GateDocument> {
+            auto known = TRY(log.tx().gate_document(document.document_id));
+            if (known && known->place != GatePlace::Outbox && verdicts == Verdicts::First)
+                return std::move(*known);
+            TRY(log.tx().put_gate_document(document));
+            if (document.outcome == GateOutcome::Accept)
+                TRY(log.append(document.agent_id,
+                               domain::events::GateAccepted{recorded(document)}));
+            else
+                TRY(log.append(document.agent_id,
+                               domain::events::GateRejected{recorded(document)}));
+            return document;
+        });
 }
 
 base::Result<GateDocument> Gate::settle(const std::string& document_id) {
@@ -315,12 +311,12 @@ base::Status Gate::settle_abandoned() {
         if (is_being_written(folder_of(GatePlace::Outbox), row.document_id) ||
             is_there(place(GatePlace::Outbox, row.document_id)))
             continue;
-        TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-            auto now = TRY(tx.gate_document(row.document_id));
+        TRY(parts_.committer.write_now(lifetime_.watch(), [&](events::Log& log) -> base::Status {
+            auto now = TRY(log.tx().gate_document(row.document_id));
             if (!now || now->place != GatePlace::Outbox) return {};  // Judged meanwhile.
             now->place = GatePlace::Purged;
-            now->purged_at = parts_.clock.now();
-            return tx.put_gate_document(*now);
+            now->purged_at = log.now();
+            return log.tx().put_gate_document(*now);
         }));
     }
     return {};
@@ -411,20 +407,14 @@ base::Result<GateDocument> Gate::purge(const std::string& document_id) {
 
 base::Status Gate::commit_way_out(const GateDocument& document,
                                   const std::function<base::Status(events::Log&)>& record) {
-    std::vector<events::Committed> committed;
-    TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        const auto known = TRY(tx.gate_document(document.document_id));
+    return parts_.committer.write_now(lifetime_.watch(), [&](events::Log& log) -> base::Status {
+        const auto known = TRY(log.tx().gate_document(document.document_id));
         if (!known || known->place != GatePlace::Quarantine)
             return fail(ErrorCode::Conflict, "the document {} is not in quarantine any more",
                         document.document_id);
-        events::Log log(tx, parts_.clock.now(), parts_.ids);
-        TRY(tx.put_gate_document(document));
-        TRY(record(log));
-        committed = log.take();
-        return {};
-    }));
-    if (parts_.publish) parts_.publish(committed);
-    return {};
+        TRY(log.tx().put_gate_document(document));
+        return record(log);
+    });
 }
 
 }  // namespace gate

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.h"
+#include "base/os/lifetime.h"
 #include "base/result.h"
 #include "domain/gate.h"
 #include "exec/gate/document/write.h"
 #include "exec/gate/validator.h"
-#include "record/events/events.h"
+#include "record/events/committer.h"
 #include "store/store.h"
 
 namespace gate {
@@ -32,20 +32,20 @@ inline constexpr std::size_t kEventReasonsMax = 5;
 struct GateParts {
     store::Store& store;
     base::Clock& clock;
-    base::Ids& ids;
+    events::Committer committer;
     // Asked for when something is to be judged; it outlives the gate.
     std::function<base::Result<const Validator*>()> validator;
     std::filesystem::path folder;   // <home>/gate
     domain::AgentId default_agent;  // For documents that came without a request of ours.
-    std::function<void(const std::vector<events::Committed>&)> publish{};
     // Sends the text about a released document to its agent, as evidence, in the transaction that
     // releases it. False when the agent does not exist.
     std::function<base::Result<bool>(events::Log&, const domain::GateDocument&, std::string text)>
         tell{};
 };
 
-// Blocks for commits and files. Any thread may call, and several processes may work on one folder:
-// the first committed verdict is the one that counts.
+// Blocks for commits and files, also while another process holds the store's lock. Any thread may
+// call, and several processes may work on one folder: the first committed verdict is the one that
+// counts.
 class Gate {
 public:
     explicit Gate(GateParts parts) : parts_(std::move(parts)) {}
@@ -98,10 +98,11 @@ private:
     base::Status commit_way_out(const domain::GateDocument& document,
                                 const std::function<base::Status(events::Log&)>& record);
     // The row after the verdict, or after another verdict that was committed first.
-    base::Result<domain::GateDocument> commit_verdict(domain::GateDocument document,
+    base::Result<domain::GateDocument> commit_verdict(const domain::GateDocument& document,
                                                       Verdicts verdicts);
 
     GateParts parts_;
+    base::Lifetime lifetime_;
 };
 
 }  // namespace gate

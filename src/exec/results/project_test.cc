@@ -43,7 +43,7 @@ std::string recite(const Envelope& envelope) {
     return "Recited: " + base::string_at(envelope.result(), "lines");
 }
 
-// What a tool got from outside must not name files for a model to see.
+// Untrusted input of a tool must not name files for a model to see.
 TEST(Project, OnlyTheTypedImagesOfAnOutputAreItsImages) {
     struct Album final : Output {
         std::vector<domain::Media> media;

@@ -1,4 +1,4 @@
-// The sandbox's own programs, embedded in this one: nothing beside the executable can be replaced.
+// The sandbox's own programs, embedded in this one: nothing next to the executable can be replaced.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // What runs behind a task, by its kind. The record belongs to the Host, which is the same for all.
+// Each kind begins in its own way, and what it shows is in description.h (docs/decisions/0008).
 #pragma once
 
 #include "domain/waiting.h"

@@ -1,25 +1,17 @@
 #include "exec/tasks/snapshot.h"
 
 #include "domain/provider.h"
-#include "exec/tasks/child_task.h"
 #include "exec/tasks/decide.h"
+#include "exec/tasks/description.h"
 #include "exec/tasks/output.h"
-#include "exec/tasks/plan_task.h"
 
 namespace tasks {
 namespace {
 
 using domain::TaskStatus;
 
-bool is_command(const domain::Task& task) {
-    return task.kind == domain::TaskKind::CommandTask;
-}
-
-// Kinds of older programs never block, whatever their detail says.
 std::string wait_policy(const domain::Task& task) {
-    if (task.kind == domain::TaskKind::SubagentTask ||
-        task.kind == domain::TaskKind::WorktreeSubagentTask || !task.detail)
-        return std::string(kBackground);
+    if (!description_of(task.kind).has_wait_policy || !task.detail) return std::string(kBackground);
     return base::string_at(*task.detail, "wait_policy", kBackground);
 }
 
@@ -27,13 +19,11 @@ json::value nullable(const std::optional<std::string>& text) {
     return text ? json::value(*text) : json::value(nullptr);
 }
 
-std::string failure_kind(const domain::Task& task, const CommandDetail& detail) {
+std::string failure_kind(const domain::Task& task) {
     if (task.status == TaskStatus::Cancelled) return "task_cancelled";
-    if (task.status == TaskStatus::Interrupted)
-        return is_command(task) ? "command_task_interrupted" : "task_interrupted";
-    if (!is_command(task)) return "task_failed";
-    if (detail.exit_status) return "command_task_exit_nonzero";
-    return detail.error ? "command_task_error" : "command_task_failed";
+    const auto& description = description_of(task.kind);
+    return std::string(task.status == TaskStatus::Interrupted ? description.interrupted_kind
+                                                              : description.failure_kind(task));
 }
 
 std::optional<domain::FailureArtifact> failure_artifact(const domain::Task& task) {
@@ -42,7 +32,7 @@ std::optional<domain::FailureArtifact> failure_artifact(const domain::Task& task
         return std::nullopt;
     const auto detail = detail_of(task);
     domain::FailureArtifact artifact{.category = domain::FailureCategory::Task,
-                                     .kind = failure_kind(task, detail),
+                                     .kind = failure_kind(task),
                                      .summary = "The task " + outcome_words(task) + ".",
                                      .task_id = task.id,
                                      .exit_status = detail.exit_status};
@@ -55,46 +45,8 @@ std::optional<domain::FailureArtifact> failure_artifact(const domain::Task& task
     return artifact;
 }
 
-json::object command_status(const domain::Task& task) {
-    const auto detail = detail_of(task);
-    json::object command = command_identity(task);
-    if (detail.output_path) command["output_path"] = *detail.output_path;
-    if (domain::is_terminal(task.status)) command["result_summary"] = outcome_words(task);
-    if (detail.exit_status) command["exit_status"] = *detail.exit_status;
-    command["terminal_reentry"] = detail.terminal_reentry;
-    if (detail.accepts_input) {
-        command["accepts_input"] = true;
-        if (detail.input_target) command["input_target"] = *detail.input_target;
-    }
-    return command;
-}
-
-}  // namespace
-
-json::object command_identity(const domain::Task& task) {
-    const auto detail = detail_of(task);
-    json::object identity{{"cmd", detail.cmd}, {"cmd_digest", detail.cmd_digest}};
-    if (detail.workdir) identity["workdir"] = *detail.workdir;
-    if (detail.shell) identity["shell"] = *detail.shell;
-    identity["login"] = detail.login;
-    identity["tty"] = detail.tty;
-    identity["promoted_from_exec_command"] = detail.promoted_from_exec_command;
-    return identity;
-}
-
-namespace {
-
-// Where the operator and TaskStatus find the run.
-json::object plan_identity(const domain::Task& task) {
-    const auto detail = plan_detail_of(task);
-    return {{"run_id", detail.run_id},
-            {"run_status", detail.run_status},
-            {"risk_level", detail.risk_level},
-            {"plan_hash", detail.plan_hash}};
-}
-
-bool is_plan(const domain::Task& task) {
-    return task.kind == domain::TaskKind::PlanTask;
+void append(json::object& object, json::object members) {
+    for (auto& member : members) object[member.key()] = std::move(member.value());
 }
 
 }  // namespace
@@ -106,8 +58,7 @@ json::object list_entry(const domain::Task& task) {
                        {"summary", nullable(task.summary)},
                        {"updated_at", base::to_text(task.updated_at)},
                        {"wait_policy", wait_policy(task)}};
-    if (is_command(task)) entry["command"] = command_identity(task);
-    if (is_plan(task)) entry["plan"] = plan_identity(task);
+    append(entry, description_of(task.kind).list_members(task));
     return entry;
 }
 
@@ -120,14 +71,7 @@ json::object status_snapshot(const domain::Task& task) {
                           {"wait_policy", wait_policy(task)}};
     if (task.summary) snapshot["summary"] = *task.summary;
     if (task.parent_message_id) snapshot["parent_message_id"] = task.parent_message_id->value;
-    if (is_command(task)) snapshot["command"] = command_status(task);
-    if (is_plan(task)) snapshot["plan"] = plan_identity(task);
-    if (auto supervision = child_supervision(task)) {
-        snapshot["child_agent_id"] = supervision->at("child_agent_id");
-        if (auto observed = child_detail_of(task).child_observability)
-            snapshot["child_observability"] = std::move(*observed);
-        snapshot["child_supervision"] = std::move(*supervision);
-    }
+    append(snapshot, description_of(task.kind).status_members(task));
     return snapshot;
 }
 
@@ -150,8 +94,7 @@ json::object output_snapshot(const domain::Task& task) {
         detail.exit_status ? json::value(*detail.exit_status) : json::value(nullptr);
     if (const auto artifact = failure_artifact(task))
         snapshot["failure_artifact"] = base::to_json(*artifact);
-    if (auto supervision = child_supervision(task))
-        snapshot["child_supervision"] = std::move(*supervision);
+    append(snapshot, description_of(task.kind).output_members(task));
     return snapshot;
 }
 

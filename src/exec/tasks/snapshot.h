@@ -18,8 +18,4 @@ json::object handle(const domain::Task& task);
 // Is there a snapshot of the end that will not change any more? Status alone does not make one.
 bool has_terminal_snapshot(const domain::Task& task);
 
-// The identity of a command: `cmd`, `cmd_digest`, `workdir`, `shell`, `login`, `tty`,
-// `promoted_from_exec_command`.
-json::object command_identity(const domain::Task& task);
-
 }  // namespace tasks

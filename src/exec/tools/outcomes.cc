@@ -1,11 +1,7 @@
 #include "exec/tools/outcomes.h"
 
-#include <algorithm>
-#include <array>
-
 #include "base/text.h"
-#include "exec/tools/policy/flow_policy.h"
-#include "exec/tools/result_gate.h"
+#include "exec/tools/error_kinds.h"
 
 namespace tools {
 namespace {
@@ -13,47 +9,11 @@ namespace {
 constexpr std::size_t kUserMessageCharsMax = 200;
 constexpr std::size_t kToolNameCharsMax = 60;
 
-struct ErrorKind {
-    std::string_view kind;
-    std::string_view code;
-};
-// Tools with nothing finer to say use the code itself, in the spelling of kinds.
-constexpr std::array kErrorKinds{
-    ErrorKind{"invalid_tool_input", "VALIDATION_ERROR"},
-    ErrorKind{"invalid_patch_syntax", "VALIDATION_ERROR"},
-    ErrorKind{"unsupported_git_patch_feature", "VALIDATION_ERROR"},
-    ErrorKind{"unresolved_reference", "VALIDATION_ERROR"},
-    ErrorKind{"unknown_tool", "NOT_FOUND"},
-    ErrorKind{"missing_file", "NOT_FOUND"},
-    ErrorKind{"not_found", "NOT_FOUND"},
-    ErrorKind{"memory_source_not_found", "NOT_FOUND"},
-    ErrorKind{"execution_root_violation", "POLICY_DENIED"},
-    ErrorKind{"path_escape", "POLICY_DENIED"},
-    ErrorKind{"unsupported_agent_profile_capability", "POLICY_DENIED"},
-    ErrorKind{"tool_not_exposed_for_round", "POLICY_DENIED"},
-    ErrorKind{kUntrustedInstructions, "POLICY_DENIED"},
-    ErrorKind{kNeedsApproval, "POLICY_DENIED"},
-    ErrorKind{kFollowUpRefused, "POLICY_DENIED"},
-    ErrorKind{"credential_withheld", "POLICY_DENIED"},
-    ErrorKind{kResultRejected, "POLICY_DENIED"},
-    ErrorKind{"policy_denied", "POLICY_DENIED"},
-    ErrorKind{"network_denied", "POLICY_DENIED"},
-    ErrorKind{"web_fetch_disabled", "POLICY_DENIED"},
-    ErrorKind{"web_search_disabled", "POLICY_DENIED"},
-    ErrorKind{"invalid_url", "VALIDATION_ERROR"},
-    ErrorKind{"existing_file", "CONFLICT"},
-    ErrorKind{"file_changed", "CONFLICT"},
-    ErrorKind{"conflict", "CONFLICT"},
-    ErrorKind{"context_not_found", "PRECONDITION_FAILED"},
-    ErrorKind{"ambiguous_context", "PRECONDITION_FAILED"},
-    ErrorKind{"unsupported_file_type", "PRECONDITION_FAILED"},
-    ErrorKind{"precondition_failed", "PRECONDITION_FAILED"},
-};
-
 std::string_view error_code(const domain::ToolError& error, domain::ResultStatus status) {
-    if (status == domain::ResultStatus::Timeout) return "TIMEOUT";
-    if (status == domain::ResultStatus::Cancelled) return "CANCELLED";
-    return code_of(error.kind);
+    if (status == domain::ResultStatus::Timeout) return text_of(ResultCode::Timeout);
+    if (status == domain::ResultStatus::Cancelled) return text_of(ResultCode::Cancelled);
+    // A call that has output and failed all the same has no kind.
+    return text_of(code_of(error.kind).value_or(ResultCode::InternalError));
 }
 
 // What to do next travels with the details: an envelope of the plan surface has no field for it.
@@ -67,11 +27,6 @@ std::optional<json::value> details_of(const domain::ToolError& error) {
 }
 
 }  // namespace
-
-std::string_view code_of(std::string_view kind) {
-    const auto* found = std::ranges::find(kErrorKinds, kind, &ErrorKind::kind);
-    return found != kErrorKinds.end() ? found->code : "INTERNAL_ERROR";
-}
 
 std::string shown_name(std::string_view tool) {
     return base::printable(base::ellipsize(base::to_utf8(tool), kToolNameCharsMax));
@@ -126,7 +81,7 @@ domain::ToolError unknown_outcome(const domain::ToolCall& call) {
                 "fully or in part, is unknown.",
             .details = json::object{{"tool_name", call.tool}, {"call_id", call.call_id.value}},
             .recovery_hint =
-                "Look at the world first (files, processes, services); then decide "
+                "Check the world first (files, processes, services); then decide "
                 "whether to make the call again."};
 }
 

@@ -34,10 +34,6 @@ domain::ToolResult result_of(const domain::ToolCall& call, const results::Envelo
 Dispatched without_running(const domain::ToolCall& call, domain::ToolError error,
                            domain::ResultStatus status, base::Time now);
 
-// The code of the execution surface for a kind of error. Kinds are finer than codes; one that is
-// not in the table is an INTERNAL_ERROR.
-std::string_view code_of(std::string_view kind);
-
 // The error of a call that was running when the runtime stopped, and must not be repeated.
 domain::ToolError unknown_outcome(const domain::ToolCall& call);
 // The error of a call that was never started.

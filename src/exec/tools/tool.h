@@ -42,11 +42,11 @@ enum class RunsBehind {
     SharedBoundary   // A program that serves all agents, behind the boundary of all.
 };
 
-// What is known of a tool before it is called. Values that never change after registration.
 // Which of a tool's arguments are command lines, for people who read the record and for counts.
 // None; One: `cmd`; Batch: the `cmd` of each of its `items`.
 enum class CommandLines { None, One, Batch };
 
+// What is known of a tool before it is called. Values that never change after registration.
 struct ToolSpec {
     std::string name;         // Unique in the registry, as models and plans spell it.
     std::string description;  // For the model.
@@ -63,6 +63,11 @@ struct ToolSpec {
     bool changes_files{false};
     // It changes records that the agent works by. Neither is one of these made when it was cut off.
     bool changes_records{false};
+    // A success counts as an update of the agent's work items.
+    bool writes_work_items{false};
+    // It completes the item of its `work_item_id`, with the text of its round as the report. A call
+    // gets that round as its context, and its result has `completed_transition`.
+    bool completes_work_item{false};
     CommandLines command_lines{CommandLines::None};
     bool freeform_patch{false};  // A model may send its input as plain patch text.
     bool web_search{false};      // A model's own search may be offered in its place.
@@ -114,7 +119,7 @@ struct Outcome {
     std::vector<Mutation> mutations{};  // Committed with the result, or not at all.
     // What the boundary kept the call from; recorded with the result.
     std::vector<sandbox::Denial> denials{};
-    std::optional<domain::SeenFiles> seen{};  // Absent where no file was looked at.
+    std::optional<domain::SeenFiles> seen{};  // Absent where no file was read.
 };
 
 using Done = std::move_only_function<void(Outcome)>;
@@ -168,7 +173,7 @@ public:
         done(false);
     }
 
-    // Settles a call that a crash cut off by looking at what it changed; what it had begun and not
+    // Settles a call that a crash cut off by checking what it changed; what it had begun and not
     // completed is taken back. `done` comes once, on the loop, maybe before recover() returns.
     virtual void recover(const domain::ToolCall& /*call*/, const Place& /*place*/,
                          std::move_only_function<void(Recovery)> done) {

@@ -11,6 +11,7 @@
 #include "flow/turn/decide/interject.h"
 #include "flow/turn/decide/settle.h"
 #include "flow/turn/memory/remember.h"
+#include "flow/work_items/work_items.h"
 #include "record/briefs/briefs.h"
 
 namespace turn {
@@ -196,7 +197,8 @@ base::Result<std::vector<Effect>> pending_effects(store::Tx& tx, const domain::A
 }
 
 base::Status apply(events::Log& log, const Facts& facts, Step step,
-                   const std::optional<Effect>& finished, const work_items::EndInput& end) {
+                   const std::optional<Effect>& finished, const Input& input,
+                   const std::optional<domain::PlanArtifact>& plan) {
     auto& tx = log.tx();
     const auto& agent_id = facts.agent.agent_id;
     if (finished) TRY(tx.erase_outbox(effect_id(facts.attempt.run_id, *finished)));
@@ -216,8 +218,8 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
         TRY(queue::release(log, facts.message.id, step.release->status, step.release->reason));
     for (const auto& message : step.interjected) TRY(take_in(log, facts, message));
     if (step.closed())
-        if (auto brief =
-                TRY(work_items::end_turn(log, step.agent, step.attempt, facts.message, end)))
+        if (auto brief = TRY(work_items::end_turn(log, step.agent, step.attempt, facts.message,
+                                                  {input.work.turns_without_progress_max, plan})))
             step.briefs.push_back(std::move(*brief));
     for (auto& brief : step.briefs) {
         // The item that is being worked on: the focus, else the one the turn was begun for.
@@ -241,7 +243,7 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
     const bool is_settled =
         step.closed() &&
         (!step.release || step.release->status != domain::QueueStatus::Interrupted);
-    if (is_settled) TRY(remember(log, facts, step));
+    if (is_settled) TRY(remember(log, facts, step, input.spec_of));
     return step.closed() ? record_closed(log, step.agent) : base::Status{};
 }
 

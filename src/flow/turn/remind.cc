@@ -51,10 +51,11 @@ base::Status remind(store::Tx& tx, Step& step, const work::Settings& settings,
     return {};
 }
 
-json::object round_context(const Facts& facts) {
+json::object round_context(const Facts& facts, const SpecOf& spec_of) {
     const auto* round = std::get_if<domain::AwaitingTools>(&facts.attempt.state);
-    const auto completions = std::ranges::count_if(facts.executions, [](const auto& execution) {
-        return execution.call.tool == work::kCompleteTool;
+    const auto completions = std::ranges::count_if(facts.executions, [&](const auto& execution) {
+        const auto* spec = spec_of(execution.call.tool);
+        return spec && spec->completes_work_item;
     });
     return {{"has_report", round && !round->text.empty()}, {"completions", completions}};
 }

@@ -15,8 +15,9 @@ inline constexpr std::int64_t kPromptReserveTokens = 256;
 base::Status remind(store::Tx& tx, Step& step, const work::Settings& settings,
                     std::optional<std::int64_t> room);
 
-// What CompleteWorkItem has to know of the round that it is called in: `has_report`, whether the
-// round has text for the operator, and `completions`, how often the round calls CompleteWorkItem.
-json::object round_context(const Facts& facts);
+// What a tool that completes a work item has to know of the round that it is called in:
+// `has_report`, whether the round has text for the operator, and `completions`, how many calls of
+// the round complete an item.
+json::object round_context(const Facts& facts, const SpecOf& spec_of);
 
 }  // namespace turn

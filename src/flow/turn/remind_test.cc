@@ -64,5 +64,18 @@ TEST_F(RemindTest, NeedsAnOpenFocusAndARound) {
     EXPECT_EQ(reminded(recent).reminder, "");
 }
 
+TEST(RoundContext, HasTheRoundsTextAndHowManyCallsCompleteAnItem) {
+    const auto facts =
+        after(thinking(), reply(1,
+                                {text("It works."), use("a", "CompleteWorkItem"),
+                                 use("b", "CompleteWorkItem"), use("c", "UpdateWorkItem")},
+                                "tool_use"));
+    EXPECT_EQ(round_context(facts, input().spec_of),
+              (json::object{{"has_report", true}, {"completions", 2}}));
+    const auto unknown = [](const std::string&) { return nullptr; };
+    EXPECT_EQ(round_context(facts, unknown),
+              (json::object{{"has_report", true}, {"completions", 0}}));
+}
+
 }  // namespace
 }  // namespace turn::test

@@ -26,17 +26,21 @@ const domain::ToolCallId& call_id_of(const domain::ToolExecution& execution) {
     return execution.call.call_id;
 }
 
+// What a turn may know of tools, on any thread.
+SpecOf specs_of(const tools::Registry& registry) {
+    return [&registry](const std::string& name) {
+        const auto* tool = registry.find(name);
+        return tool ? &tool->spec() : nullptr;
+    };
+}
+
 // What a decision may know beyond the facts, without anything of the runner: it runs on a thread of
 // the store.
 Input input_of(const tools::Registry& registry, base::Time now, std::chrono::milliseconds patience,
                const work::Settings& work, const std::optional<ContextLimits>& limits,
                bool summarises) {
     return {.now = now,
-            .spec_of =
-                [&registry](const std::string& name) {
-                    const auto* tool = registry.find(name);
-                    return tool ? &tool->spec() : nullptr;
-                },
+            .spec_of = specs_of(registry),
             .patience = patience,
             .work = work,
             .limits = limits,
@@ -515,7 +519,9 @@ void Runner::run_tool(const std::shared_ptr<Live>& live, const RunTool& run) {
     CHECK(found != live->facts.executions.end(), "a step started a call that it did not record");
     const domain::ToolCall call = found->call;
     auto here = place(*live);
-    if (call.tool == work::kCompleteTool) here.context = round_context(live->facts);
+    const auto spec_of = specs_of(parts_.dispatcher.registry());
+    if (const auto* spec = spec_of(call.tool); spec && spec->completes_work_item)
+        here.context = round_context(live->facts, spec_of);
     live->running_tool = parts_.dispatcher.dispatch(
         call, live->facts.agent.identity.profile_preset, here,
         lifetime_.guard([this, live, run](tools::Dispatched dispatched) {
@@ -638,7 +644,7 @@ void Runner::commit(const std::shared_ptr<Live>& live, Event event,
             Step step = decide(facts, event, input);
             TRY(remind(log.tx(), step, work, room));
             if (needs_disk(step, input)) log.tx().require(store::Durability::Disk);
-            TRY(apply(log, facts, step, finished, {work.turns_without_progress_max, plan}));
+            TRY(apply(log, facts, step, finished, input, plan));
             return step;
         },
         [this, live](base::Result<Step> step) {

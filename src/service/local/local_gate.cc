@@ -40,11 +40,10 @@ LocalGate::LocalGate(LocalGateParts parts)
     : parts_(std::move(parts)),
       gate_({.store = parts_.store,
              .clock = parts_.clock,
-             .ids = parts_.ids,
+             .committer = parts_.committer,
              .validator = [this] { return validator(); },
              .folder = parts_.folder,
              .default_agent = parts_.default_agent,
-             .publish = parts_.publish,
              .tell = tell}) {}
 
 base::Result<const gate::Validator*> LocalGate::validator() {

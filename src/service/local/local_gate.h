@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.h"
 #include "exec/gate/gate.h"
 #include "service/gate.h"
 #include "store/store.h"
@@ -18,12 +17,10 @@ namespace service {
 struct LocalGateParts {
     store::Store& store;
     base::Clock& clock;
-    base::Ids& ids;
+    events::Committer committer;
     std::filesystem::path folder;            // <home>/gate
     std::vector<std::string> credentials{};  // What the runtime knows and no document may hold.
     domain::AgentId default_agent;
-    // Called after each commit, on the thread of the caller.
-    std::function<void(const std::vector<events::Committed>&)> publish{};
     // A released document waits in this agent's queue.
     std::function<void(const domain::AgentId&)> wake{};
 };

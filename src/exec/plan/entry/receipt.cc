@@ -58,7 +58,7 @@ std::string next_step(const domain::PlanRun& run) {
             return "It continues in the background; you receive its end as a message.";
         case Failed:
         case Partial:
-            return "What succeeded stands. Look at the errors; make a plan of what is left.";
+            return "What succeeded stands. Read the errors; make a plan of what is left.";
         case Succeeded:
         case Cancelled:
             return "";

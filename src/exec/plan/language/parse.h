@@ -14,8 +14,8 @@ base::Result<json::value> parse_document(std::string_view text);
 // Unknown members, wrong types and values out of range, each with its place.
 std::expected<Plan, std::vector<Fault>> decode(const json::value& document);
 
-// The same, with whatever of the plan could be read beside the faults, so that the rest of it can
-// be checked as well.
+// The same, with whatever of the plan could be read in spite of the faults, so that the rest of it
+// can be checked as well.
 struct Decoded {
     Plan plan;
     std::vector<Fault> faults;

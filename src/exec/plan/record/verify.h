@@ -19,7 +19,7 @@ struct Verdict {
 // Integrity: the chain over all lines, the hashes of plan, policy, args and data. Pairing: each
 // call one result of the same identity, one start and one end among the events. Order: a step's
 // calls after the results of the steps it needs. Approval: every call that changes something, under
-// a policy that asks for it, carries the id of an approval of exactly this plan and policy that
+// a policy that asks for it, has the id of an approval of exactly this plan and policy that
 // came before it; what changes something is decided by `registry` where it knows the tool, not by
 // the call alone. Claims: what run.json says of the run follows from the plan and the events. A run
 // that has not ended may have calls without results.

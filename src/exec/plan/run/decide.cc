@@ -22,7 +22,7 @@ domain::ToolError unknown_outcome(const domain::ToolCall& call, const json::arra
         .details =
             json::object{
                 {"outcome", "unknown"}, {"tool", call.tool}, {"callId", call.call_id.value}},
-        .recovery_hint = "Look at what it was to change, then resume the run."};
+        .recovery_hint = "Check what it was to change, then resume the run."};
     if (!undo.empty()) error.details->get_object()["undo"] = undo;
     return error;
 }
@@ -367,7 +367,7 @@ private:
                                     {.kind = why.kind,
                                      .message = why.message,
                                      .details = json::object{{"path", why.pointer}},
-                                     .recovery_hint = "Look at what the steps before it gave."},
+                                     .recovery_hint = "Check what the steps before it gave."},
                                     domain::ResultStatus::Error));
     }
 

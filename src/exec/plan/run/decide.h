@@ -33,7 +33,7 @@ struct CancelAsked {
 struct TimeOver {};
 // A retry may be due.
 struct Tick {};
-// A call takes long; people who follow the run are to see that it goes on.
+// A call takes long; people who follow the run are to see that it is still running.
 struct StillRunning {
     domain::ToolCallId call_id;
     std::chrono::milliseconds since{0};

@@ -112,7 +112,7 @@ constexpr const char* kSettingsFolders[] = {"R",
                                             "terminfo",
                                             "texmf"};
 
-// What lstat() or stat() told of a path; zeros for one that is missing. A change of the file
+// What lstat() or stat() reported of a path; zeros for one that is missing. A change of the file
 // changes it.
 using Look = std::array<std::int64_t, 8>;
 

@@ -15,23 +15,24 @@ using SleepTest = BuiltinTest;
 using EnqueueTest = BuiltinTest;
 using AgentGetTest = BuiltinTest;
 
-TEST_F(SleepTest, AsksForRestAndConfirmsIt) {
+TEST_F(SleepTest, AsksForSleepAndConfirmsIt) {
     const auto end = run("Sleep", {{"reason", "  waiting for CI "}, {"duration_ms", 1500}});
     EXPECT_EQ(end.mutations,
               (Mutations{SleepRequest{.reason = "waiting for CI", .duration_ms = 1500}}));
-    EXPECT_EQ(end.receipt, "Will rest for 1500 ms when nothing else is to be done: waiting for CI");
+    EXPECT_EQ(end.receipt,
+              "Will sleep for 1500 ms when nothing else is to be done: waiting for CI");
     EXPECT_EQ(end.envelope.result(),
               (json::object{{"reason", "waiting for CI"}, {"duration_ms", 1500}}));
 }
 
-TEST_F(SleepTest, RestsUntilWokenWithoutADuration) {
+TEST_F(SleepTest, SleepsUntilWokenWithoutADuration) {
     const auto end = run("Sleep", json::object{});
     EXPECT_EQ(end.mutations,
-              (Mutations{SleepRequest{.reason = "resting until something wakes me"}}));
+              (Mutations{SleepRequest{.reason = "waiting for something to wake me"}}));
     EXPECT_EQ(end.receipt,
-              "Will rest until woken when nothing else is to be done: resting until something "
-              "wakes me");
-    EXPECT_EQ(end.envelope.result(), (json::object{{"reason", "resting until something wakes me"},
+              "Will sleep until woken when nothing else is to be done: waiting for something "
+              "to wake me");
+    EXPECT_EQ(end.envelope.result(), (json::object{{"reason", "waiting for something to wake me"},
                                                    {"duration_ms", nullptr}}));
 }
 
@@ -51,7 +52,7 @@ TEST_F(SleepTest, TellsModelsToOmitTheDuration) {
     EXPECT_EQ(schema.at_pointer("/properties/duration_ms"),
               (json::value{{"type", "integer"},
                            {"description",
-                            "Wake after this many milliseconds. Omit it to rest until something "
+                            "Wake after this many milliseconds. Omit it to sleep until something "
                             "happens; do not send 0."},
                            {"minimum", 0},
                            {"maximum", 31'536'000'000}}));

@@ -55,8 +55,8 @@ TEST_F(CatalogueTest, DescribesEachParameterInItsTrueShape) {
         R"("accepts_input":{"type":"boolean","description":)"
         R"("Keep its standard input open for TaskInput (default: the value of tty)."},)"
         R"("yield_time_ms":{"type":"integer","description":"Wait this long for its end )"
-        R"((default 10000); then it goes on as a task in the background, whose result comes back )"
-        R"(by itself.","minimum":0,"maximum":3600000},)"
+        R"((default 10000); then it continues as a task in the background, whose result comes )"
+        R"(back by itself.","minimum":0,"maximum":3600000},)"
         R"("max_output_tokens":{"type":"integer","description":)"
         R"("How much of the output to show, in estimated tokens.","minimum":0})";
     EXPECT_EQ(base::json_text(registry_.find("ExecCommand")->spec().input_schema),

@@ -4,7 +4,7 @@
 namespace builtin {
 namespace {
 
-constexpr std::string_view kDefaultReason = "resting until something wakes me";
+constexpr std::string_view kDefaultReason = "waiting for something to wake me";
 constexpr std::size_t kReasonCharsMax = 500;
 
 struct SleepArgs {
@@ -14,9 +14,10 @@ struct SleepArgs {
 BOOST_DESCRIBE_STRUCT(SleepArgs, (), (reason, duration_ms))
 constexpr auto describe_fields(const SleepArgs*) {
     return std::to_array<base::FieldDoc>(
-        {{"reason", "Why you rest and what you expect to wake you, in a few words."},
+        {{"reason", "Why you sleep and what you expect to wake you, in a few words."},
          {"duration_ms",
-          "Wake after this many milliseconds. Omit it to rest until something happens; do not send "
+          "Wake after this many milliseconds. Omit it to sleep until something happens; do not "
+          "send "
           "0.",
           R"("minimum":0,"maximum":31536000000)"}});  // A year: no later point in time is computed.
 }
@@ -36,9 +37,9 @@ struct SleepOutput final : results::Output {
             request.duration_ms ? json::value(*request.duration_ms) : json::value(nullptr);
         return results::Canonical{
             request.duration_ms
-                ? fmt::format("Will rest for {} ms when nothing else is to be done: {}",
+                ? fmt::format("Will sleep for {} ms when nothing else is to be done: {}",
                               *request.duration_ms, request.reason)
-                : fmt::format("Will rest until woken when nothing else is to be done: {}",
+                : fmt::format("Will sleep until woken when nothing else is to be done: {}",
                               request.reason),
             std::move(result)};
     }
@@ -55,15 +56,15 @@ public:
         const std::string_view reason = base::trim(args.reason ? *args.reason : std::string_view());
         output->request.reason =
             base::ellipsize(reason.empty() ? kDefaultReason : reason, kReasonCharsMax);
-        // Zero is taken for "not given": models send it when they mean plain rest.
+        // Zero is taken for "not given": models send it when they mean no limit.
         if (args.duration_ms.value_or(0) > 0) output->request.duration_ms = args.duration_ms;
         if (domain::is_short(output->request) && place.follow_up_refusal) {
             done({.completed = std::unexpected(domain::ToolError{
                       .kind = std::string(tools::kFollowUpRefused),
-                      .message = "A rest of less than a minute is a follow-up: " +
+                      .message = "A sleep of less than a minute is a follow-up: " +
                                  *place.follow_up_refusal + ".",
-                      .recovery_hint = "Rest for a minute or longer, or leave out duration_ms and "
-                                       "rest until something happens.",
+                      .recovery_hint = "Sleep for a minute or longer, or leave out duration_ms and "
+                                       "sleep until something happens.",
                       .retryable = false})});
             return nullptr;
         }
@@ -74,19 +75,20 @@ public:
     }
 
 private:
-    const tools::ToolSpec spec_{.name = "Sleep",
-                                .description =
-                                    "Rest once nothing is left to do now. The turn ends when a "
-                                    "round calls only Sleep. Omit "
-                                    "duration_ms to rest until a message, timer or task wakes you.",
-                                .family = tools::Family::CoreAgent,
-                                .risk = domain::RiskLevel::ReadOnly,
-                                .category = "agent",
-                                .repeatable = true,
-                                .sleeps = true,
-                                .input_schema = base::schema_of<SleepArgs>(),
-                                .output_schema = base::schema_of<SleepResult>(),
-                                .render = render_summary};
+    const tools::ToolSpec spec_{
+        .name = "Sleep",
+        .description =
+            "Sleep once nothing is left to do now. The turn ends when a "
+            "round calls only Sleep. Omit "
+            "duration_ms to sleep until a message, timer or task wakes you.",
+        .family = tools::Family::CoreAgent,
+        .risk = domain::RiskLevel::ReadOnly,
+        .category = "agent",
+        .repeatable = true,
+        .sleeps = true,
+        .input_schema = base::schema_of<SleepArgs>(),
+        .output_schema = base::schema_of<SleepResult>(),
+        .render = render_summary};
 };
 
 }  // namespace

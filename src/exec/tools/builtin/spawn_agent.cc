@@ -68,7 +68,7 @@ ToolError spawn_failed(std::string message, std::string hint = "") {
     return error;
 }
 
-// A bound that is reached: which one, and how to go on.
+// A bound that is reached: which one, and what to do instead.
 ToolError limit_reached(std::string_view setting, std::int64_t limit, const std::string& message) {
     return {.kind = "delegation_limit_reached",
             .message = fmt::format("No agent was made: {} ({}).", message, setting),

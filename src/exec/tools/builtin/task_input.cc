@@ -53,7 +53,7 @@ public:
                    [this, agent = place.agent_id, args = std::move(args),
                     done = std::move(done)](const base::Result<domain::Task>& task) mutable {
                        if (task && task->kind == domain::TaskKind::ChildAgentTask)
-                           return done(tell_child(*task, args.input));
+                           return done(send_to_child(*task, args.input));
                        write(agent, std::move(args), std::move(done));
                    });
         return nullptr;
@@ -61,7 +61,7 @@ public:
 
 private:
     // The child receives it in the commit of this call's result.
-    static tools::Outcome tell_child(const domain::Task& task, const std::string& text) {
+    static tools::Outcome send_to_child(const domain::Task& task, const std::string& text) {
         const auto refusal = refusal_of(task, text);
         json::object result{{"task", tasks::status_snapshot(task)},
                             {"accepted_input", refusal.empty()},

@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t kMessageCharsMax = 300;
 
 // The outcome of every call that was sent and has no result is unknown.
-constexpr std::string_view kLookFirst =
-    "Nobody knows what the call has done. Look at the world before you make it again.";
+constexpr std::string_view kCheckFirst =
+    "Nobody knows what the call has done. Check the world before you make it again.";
 
 struct Reporter {
     const std::string& server;
@@ -38,14 +38,14 @@ struct Reporter {
         return {.kind = "mcp_timeout",
                 .message = fmt::format("The MCP server {} did not answer within {} ms.", server,
                                        failure.timeout_ms),
-                .recovery_hint = std::string(kLookFirst)};
+                .recovery_hint = std::string(kCheckFirst)};
     }
     domain::ToolError operator()(const Stopped&) const {
         return {.kind = "cancelled",
                 .message = fmt::format("The call was cancelled; the MCP server {} was asked to "
                                        "stop it.",
                                        server),
-                .recovery_hint = std::string(kLookFirst)};
+                .recovery_hint = std::string(kCheckFirst)};
     }
     domain::ToolError operator()(const Died& failure) const {
         return {
@@ -53,14 +53,14 @@ struct Reporter {
             .message = fmt::format("The MCP server {} was lost during the call: {}. What the call "
                                    "did is unknown.",
                                    server, base::plain_text(failure.how, kMessageCharsMax)),
-            .recovery_hint = fmt::format("{} The next call starts the server again.", kLookFirst)};
+            .recovery_hint = fmt::format("{} The next call starts the server again.", kCheckFirst)};
     }
     domain::ToolError operator()(const TooLarge&) const {
         return {.kind = "mcp_response_too_large",
                 .message = fmt::format("The MCP server {} sent a message of more than {} bytes, "
                                        "which was not read.",
                                        server, kLineBytesMax),
-                .recovery_hint = fmt::format("{} Then ask for less at once.", kLookFirst)};
+                .recovery_hint = fmt::format("{} Then ask for less at once.", kCheckFirst)};
     }
 };
 

@@ -209,7 +209,7 @@ void Session::on_discovered(const Answer& answer, const std::string& refusal) {
         versions && versions->is_array() &&
         std::ranges::find(versions->get_array(), json::value(kStatelessVersion)) !=
             versions->get_array().end();
-    // What it said first tells more than that it does not know the newer revision either.
+    // What it said first says more than that it does not know the newer revision either.
     if (!is_known) return lose(refusal);
     accept(*answer, std::string(kStatelessVersion));
 }

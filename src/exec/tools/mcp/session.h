@@ -68,7 +68,8 @@ struct SessionParts {
     base::Clock& clock;
     ChildRunner& children;
     const sandbox::Boundary& boundary;
-    // Where the server's questions to the operator go; none: it is told that nobody can be asked.
+    // Where the server's questions to the operator go; none: the server is
+    // refused, since no operator can answer.
     Questions* questions{nullptr};
     std::filesystem::path log_file;  // What the server writes to its standard error.
 };

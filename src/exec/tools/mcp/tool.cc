@@ -105,7 +105,7 @@ private:
                 fmt::format("The result of the MCP server {} is not what its tool promises: "
                             "{} {}",
                             session_.server().name, faults.front().pointer, faults.front().message),
-            .recovery_hint = "The call was made. Look at the world before you make it again."};
+            .recovery_hint = "The call was made. Check the world before you make it again."};
     }
 
     Session& session_;

@@ -70,8 +70,8 @@ public:
                                        .mark = mark_of(call, place)},
                                       spec_.name, place, sink, std::move(done));
     }
-    // Nobody can say what the command had done. It is ended, so that it does not run beside the
-    // steps that follow, or beside itself when the step is tried again.
+    // Nobody can say what the command had done. It is ended, so that it does not run together with
+    // the steps that follow, or twice at once when the step is tried again.
     void recover(const domain::ToolCall& call, const tools::Place& place,
                  std::move_only_function<void(tools::Recovery)> done) override {
         loop_.offload([mark = mark_of(call, place)] { builtin::end_left_behind(mark); },
@@ -283,7 +283,7 @@ public:
         return running;
     }
 
-    // Settled by looking: a patch is applied as a whole, and its call noted the files before it
+    // Settled by the files: a patch is applied as a whole, and its call noted the files before it
     // and its result behind it.
     void recover(const domain::ToolCall& call, const tools::Place& place,
                  std::move_only_function<void(tools::Recovery)> done) override {

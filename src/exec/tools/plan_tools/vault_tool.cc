@@ -20,7 +20,7 @@ std::shared_ptr<vault::Overlay> overlay_of(const tools::Place& place) {
     return pretence ? pretence->overlay : nullptr;
 }
 
-// The run whose context a preview goes on from, and the policy that it is held to.
+// The run whose context a preview continues, and the policy that it is held to.
 Request preview_request(const json::value& args, const tools::Place& place,
                         const Contexts& contexts) {
     Request request{.args = args, .place = place};
@@ -175,7 +175,7 @@ public:
         return {work, &work->running};
     }
 
-    // Settled by looking: the call left a note of each change that it was about to make.
+    // Settled by the files: the call left a note of each change that it was about to make.
     void recover(const domain::ToolCall& call, const tools::Place& place,
                  std::move_only_function<void(tools::Recovery)> done) override {
         auto found = std::make_shared<vault::Outcome<vault::Recovery>>();

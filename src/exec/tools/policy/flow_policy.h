@@ -16,7 +16,7 @@ namespace tools {
 inline constexpr std::string_view kUntrustedInstructions = "untrusted_instructions";
 inline constexpr std::string_view kNeedsApproval = "needs_operator_approval";
 
-// Whether instructions of this class came from outside: they are evidence.
+// Whether instructions of this class came from an external sender: they are evidence.
 bool is_external(domain::AuthorityClass authority);
 
 // Why `call` must not be made under `policy`, or nothing. `risk` is that of the call. The kind is

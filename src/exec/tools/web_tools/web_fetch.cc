@@ -152,7 +152,7 @@ public:
     const tools::ToolSpec& spec() const override { return spec_; }
 
     // A host that the operator has listed gets what the agent asks it. Any other learns what the
-    // URL says, so text from outside must not choose it alone.
+    // URL says, so untrusted input must not choose it alone.
     bool sends_out(const json::value& args) const override {
         const auto url = parse_url(base::string_at(args, "url"));
         return !url || !matches_rule(*url, parts_.settings.allowed_hosts);

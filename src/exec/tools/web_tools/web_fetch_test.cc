@@ -229,7 +229,7 @@ TEST_F(WebFetchTest, ACallCanBeCancelled) {
     EXPECT_EQ(fetch(at("/")).result.status, domain::ResultStatus::Cancelled);
 }
 
-// A URL can take data away: text from outside must not choose where it goes.
+// A URL can take data away: untrusted input must not choose where it goes.
 TEST_F(WebFetchTest, ExternalInputAloneMayReachListedHostsOnly) {
     server.always(page("ok"));
     const auto evidence = domain::AuthorityClass::ExternalEvidence;

@@ -45,15 +45,18 @@ std::optional<json::object> unfinished(const WorkItem& item) {
                         {"sample", std::move(sample)}};
 }
 
+tools::ToolSpec complete_spec() {
+    auto spec = spec_of(work::kCompleteTool,
+                        "Mark a work item as completed. Write the report for the operator as text "
+                        "of the same message; only that becomes the report.",
+                        true, base::schema_of<CompleteArgs>(), base::schema_of<CompleteResult>());
+    spec.completes_work_item = true;
+    return spec;
+}
+
 class CompleteWorkItem final : public WorkTool {
 public:
-    explicit CompleteWorkItem(Parts parts)
-        : WorkTool(
-              parts,
-              spec_of(work::kCompleteTool,
-                      "Mark a work item as completed. Write the report for the operator as "
-                      "text of the same message; only that becomes the report.",
-                      true, base::schema_of<CompleteArgs>(), base::schema_of<CompleteResult>())) {}
+    explicit CompleteWorkItem(Parts parts) : WorkTool(parts, complete_spec()) {}
 
 protected:
     Answered answer(const domain::ToolCall& call, const tools::Place& place) const override {

@@ -36,11 +36,13 @@ std::string render_notified(const results::Envelope& envelope) {
 tools::ToolSpec notify_spec() {
     auto spec = spec_of("NotifyOperator",
                         "Send your operator a message now, by every channel they have set up. For "
-                        "what cannot wait until they look: a decision you need, or a result they "
-                        "asked to hear of. The reply at the end of a turn needs no notification.",
+                        "what cannot wait until they read it here: a decision you need, or a "
+                        "result they asked to hear of. The reply at the end of a turn needs no "
+                        "notification.",
                         true, base::schema_of<NotifyArgs>(), base::schema_of<NotifyResult>());
     spec.family = tools::Family::OperatorNotification;
     spec.category = "operator";
+    spec.writes_work_items = false;
     spec.render = render_notified;
     return spec;
 }

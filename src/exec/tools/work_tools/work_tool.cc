@@ -134,6 +134,7 @@ tools::ToolSpec spec_of(std::string_view name, std::string_view description, boo
             .category = "work",
             .repeatable = true,
             .changes_records = writes,
+            .writes_work_items = writes,
             .input_schema = std::move(input_schema),
             .output_schema = std::move(output_schema),
             .render = render_document};

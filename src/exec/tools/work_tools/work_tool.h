@@ -64,7 +64,7 @@ json::object view_of(const Known& known, const WorkItem& item, const domain::Pla
                      bool with_todos);
 std::string render_document(const results::Envelope& envelope);
 
-// A spec with what these tools have in common.
+// A spec with what these tools have in common. `writes`: it writes work items.
 tools::ToolSpec spec_of(std::string_view name, std::string_view description, bool writes,
                         json::object input_schema, json::object output_schema);
 

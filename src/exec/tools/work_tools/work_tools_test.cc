@@ -68,8 +68,10 @@ TEST_F(WorkToolsTest, AreTheseSixAndNoOther) {
     for (const auto& name : names()) {
         const auto& spec = registry_.find(name)->spec();
         EXPECT_TRUE(spec.repeatable) << name;
-        EXPECT_EQ(spec.changes_records, !name.starts_with("Get") && !name.starts_with("List"))
-            << name;
+        const bool writes = !name.starts_with("Get") && !name.starts_with("List");
+        EXPECT_EQ(spec.changes_records, writes) << name;
+        EXPECT_EQ(spec.writes_work_items, writes) << name;
+        EXPECT_EQ(spec.completes_work_item, name == "CompleteWorkItem") << name;
     }
 }
 

@@ -187,11 +187,13 @@ struct Step {
     bool closed() const { return std::holds_alternative<domain::Closed>(attempt.state); }
 };
 
-// `now` is the time of the commit. `spec_of` knows what tools declare of themselves; null for a
-// tool that does not exist. `patience` is how long a turn waits for providers that are down.
+// What a tool declares of itself; null for a tool that does not exist.
+using SpecOf = std::function<const tools::ToolSpec*(const std::string& tool)>;
+
+// `now` is the time of the commit. `patience` is how long a turn waits for providers that are down.
 struct Input {
     base::Time now{};
-    std::function<const tools::ToolSpec*(const std::string& tool)> spec_of;
+    SpecOf spec_of;
     std::chrono::milliseconds patience{0};
     work::Settings work{};
     std::optional<ContextLimits> limits{};  // Absent: no window is known.

@@ -42,7 +42,7 @@ void pair_calls(Step& step, const Facts& facts, const domain::AwaitingTools& sta
     if (last && current < executions.size() && executions[current].call.call_id == last->call_id)
         record_result(step, facts, executions[current], last->dispatched, input);
     finish_unmade_calls(step, executions, input, tools::not_made(why));
-    end_round(step, facts, state, executions);
+    end_round(step, facts, state, executions, input.spec_of);
     step.transcript.push_back(results_entry(facts, state.round, executions));
 }
 

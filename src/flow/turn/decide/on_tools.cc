@@ -35,7 +35,7 @@ Step on(const Facts& facts, const domain::AwaitingTools& state, const ToolFinish
             domain::AwaitingTools{state.round, state.calls, next - executions.begin(), state.text};
         return step;
     }
-    end_round(step, facts, state, executions);
+    end_round(step, facts, state, executions, input.spec_of);
     step.transcript.push_back(results_entry(facts, state.round, executions));
     if (step.attempt.sleep_request && all_sleep(executions, input)) {
         complete(step, facts, input.now);

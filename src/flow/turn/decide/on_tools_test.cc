@@ -253,6 +253,11 @@ TEST(OnTools, OnlyASuccessfulWriteOfAWorkItemStartsTheCountOfRoundsAnew) {
         decide(facts, done("a", "UpdateWorkItem"), input()).attempt.rounds_without_work_update, 0);
     EXPECT_EQ(
         decide(facts, broke("a", "UpdateWorkItem"), input()).attempt.rounds_without_work_update, 5);
+    // The tool of a stored call may be gone.
+    auto without = input();
+    without.spec_of = [](const std::string&) { return nullptr; };
+    EXPECT_EQ(
+        decide(facts, done("a", "UpdateWorkItem"), without).attempt.rounds_without_work_update, 5);
 }
 
 }  // namespace

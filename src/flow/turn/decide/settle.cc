@@ -21,16 +21,9 @@ bool is_unusable(const json::value& envelope) {
            (details && base::find(*details, "parse_error"));
 }
 
-bool writes_work(std::string_view tool) {
-    return tool == work::kCreateTool || tool == work::kPickTool || tool == work::kUpdateTool ||
-           tool == work::kCompleteTool;
-}
-
-// Did the call complete an open item?
-bool completed_item(const domain::ToolExecution& execution) {
-    if (execution.call.tool != work::kCompleteTool || !execution.result || !execution.result->ok ||
-        !execution.envelope)
-        return false;
+// Did the successful call complete an open item?
+bool completed_item(const domain::ToolExecution& execution, const tools::ToolSpec& spec) {
+    if (!spec.completes_work_item || !execution.envelope) return false;
     const auto* result = base::find(*execution.envelope, "result");
     const auto* moved = result ? base::find(*result, "completed_transition") : nullptr;
     return moved && moved->is_bool() && moved->get_bool();
@@ -148,13 +141,15 @@ void record_result(Step& step, const Facts& facts, domain::ToolExecution& execut
 }
 
 void end_round(Step& step, const Facts& facts, const domain::AwaitingTools& round,
-               const std::vector<domain::ToolExecution>& executions) {
+               const std::vector<domain::ToolExecution>& executions, const SpecOf& spec_of) {
     bool wrote_work = false;
     const domain::ToolExecution* completion = nullptr;
     std::int64_t completions = 0;
     for (const auto& execution : executions) {
-        wrote_work |= writes_work(execution.call.tool) && execution.result && execution.result->ok;
-        if (!completed_item(execution)) continue;
+        const auto* spec = spec_of(execution.call.tool);
+        if (!spec || !execution.result || !execution.result->ok) continue;
+        wrote_work |= spec->writes_work_items;
+        if (!completed_item(execution, *spec)) continue;
         completion = &execution;
         ++completions;
     }

@@ -34,7 +34,7 @@ void finish_unmade_calls(Step& step, std::vector<domain::ToolExecution>& executi
 // Every call of the round has its result: counts what that means for the turn's work, and keeps the
 // round's text as the report of the one work item that it completed.
 void end_round(Step& step, const Facts& facts, const domain::AwaitingTools& round,
-               const std::vector<domain::ToolExecution>& executions);
+               const std::vector<domain::ToolExecution>& executions, const SpecOf& spec_of);
 
 // Marks the call as started and asks for it to be run; commands are announced with what they run.
 void start_call(Step& step, const Facts& facts, domain::ToolExecution& execution,

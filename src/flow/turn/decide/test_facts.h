@@ -106,6 +106,8 @@ inline Input input(base::Time now = kNow) {
                         .sleeps = tool == "Sleep",
                         .changes_files = tool == "ApplyPatch",
                         .changes_records = tool.ends_with("WorkItem"),
+                        .writes_work_items = tool.ends_with("WorkItem"),
+                        .completes_work_item = tool == "CompleteWorkItem",
                         .command_lines = tool == "ExecCommand"        ? tools::CommandLines::One
                                          : tool == "ExecCommandBatch" ? tools::CommandLines::Batch
                                                                       : tools::CommandLines::None};

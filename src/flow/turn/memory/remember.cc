@@ -55,7 +55,8 @@ bool is_waiting(const identity::AgentFacts& facts) {
            *closure.waiting_reason != domain::WaitingReason::AwaitingOperatorInput;
 }
 
-base::Result<memory::Evidence> evidence_of(events::Log& log, const Facts& facts, const Step& step) {
+base::Result<memory::Evidence> evidence_of(events::Log& log, const Facts& facts, const Step& step,
+                                           const SpecOf& spec_of) {
     auto& tx = log.tx();
     const auto& agent = step.agent;
     const auto now = TRY(identity::load_facts(tx, agent.agent_id));
@@ -82,20 +83,22 @@ base::Result<memory::Evidence> evidence_of(events::Log& log, const Facts& facts,
     if (!evidence.item)
         for (const auto& item : evidence.other_items)
             if (item.blocked_by && !evidence.item) evidence.item = item;
-    evidence.has_completed_item = std::ranges::any_of(evidence.calls, [](const auto& call) {
-        return call.call.tool == work::kCompleteTool && call.result && call.result->ok;
+    evidence.has_completed_item = std::ranges::any_of(evidence.calls, [&](const auto& call) {
+        const auto* spec = spec_of(call.call.tool);
+        return spec && spec->completes_work_item && call.result && call.result->ok;
     });
     return evidence;
 }
 
 }  // namespace
 
-base::Status remember(events::Log& log, const Facts& facts, const Step& step) {
+base::Status remember(events::Log& log, const Facts& facts, const Step& step,
+                      const SpecOf& spec_of) {
     auto& tx = log.tx();
     const auto& agent = facts.agent.agent_id;
     const auto before = TRY(tx.working_memory(agent));
-    auto settled =
-        memory::settle(before, TRY(evidence_of(log, facts, step)), "ep_" + log.ids().uuid());
+    auto settled = memory::settle(before, TRY(evidence_of(log, facts, step, spec_of)),
+                                  "ep_" + log.ids().uuid());
     TRY(tx.put_working_memory(settled.memory));
     if (settled.delta)
         TRY(log.append(agent, domain::events::WorkingMemoryUpdated{

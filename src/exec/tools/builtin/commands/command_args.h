@@ -66,7 +66,7 @@ constexpr auto describe_fields(const ExecArgs*) {
          {"accepts_input",
           "Keep its standard input open for TaskInput (default: the value of tty)."},
          {"yield_time_ms",
-          "Wait this long for its end (default 10000); then it goes on as a task in the "
+          "Wait this long for its end (default 10000); then it continues as a task in the "
           "background, whose result comes back by itself.",
           R"("minimum":0,"maximum":3600000)"},
          {"max_output_tokens", "How much of the output to show, in estimated tokens.",

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "exec/results/preview.h"
+#include "exec/tasks/description.h"
 #include "exec/tasks/snapshot.h"
 #include "exec/tasks/spec.h"
 #include "exec/tools/builtin/commands/command_text.h"
@@ -12,7 +13,7 @@ namespace builtin {
 namespace {
 
 constexpr std::string_view kStartAnother =
-    "Look at it with TaskStatus or TaskOutput. To run the command once more beside it, set "
+    "Check it with TaskStatus or TaskOutput. To run the command once more at the same time, set "
     "duplicate_policy to start_new.";
 
 bool is_blank(const base::CapturedStream& stream) {
@@ -89,7 +90,7 @@ std::string command_lines(const json::value& result, std::string headline) {
 
 std::string promoted_lines(const json::value& result) {
     std::string text = fmt::format(
-        "Process still runs and goes on in the background; its result will come back by itself\n"
+        "Process still runs and continues in the background; its result will come back by itself\n"
         "Task: {}\n\n",
         base::string_at(result.at("task_handle"), "task_id"));
     const std::string initial = base::string_at(result, "initial_output_preview");
@@ -202,7 +203,7 @@ base::Result<results::Canonical> PromotedOutput::project(
     result["command_diagnostics"] =
         diagnostics(detail.cmd, effective_output_tokens(detail.max_output_tokens, policy));
     return results::Canonical{
-        fmt::format("The command goes on as task {}: {}", task.id, command_preview(detail.cmd)),
+        fmt::format("The command continues as task {}: {}", task.id, command_preview(detail.cmd)),
         std::move(result)};
 }
 

@@ -12,7 +12,7 @@ inline constexpr std::size_t kCommandPreviewCharsMax = 240;
 inline constexpr std::size_t kCommandSoftCharsMax = 4000;
 
 // Values of flags and variables named like secrets, and the user part of URLs, are masked. Commands
-// that carry a script (heredoc, `python -`, `sh -c`) become a note: their text may hold anything.
+// that contain a script (heredoc, `python -`, `sh -c`) become a note: their text may hold anything.
 std::string command_preview(std::string_view cmd);
 
 bool contains_heredoc(std::string_view cmd);

@@ -225,13 +225,12 @@ private:
             return finish(then, std::unexpected(
                                     Shell::spawn_failed(process_, "ExecCommand", refused->reason)));
         if (const auto* lost = std::get_if<supervisor::Lost>(&end))
-            return finish(
-                then,
-                std::unexpected(domain::ToolError{
-                    .kind = "tool_outcome_unknown",
-                    .message = lost->evidence,
-                    .recovery_hint = "Look at the world first (files, processes, services); then "
-                                     "decide whether to make the call again."}));
+            return finish(then, std::unexpected(domain::ToolError{
+                                    .kind = "tool_outcome_unknown",
+                                    .message = lost->evidence,
+                                    .recovery_hint =
+                                        "Check the world first (files, processes, services); then "
+                                        "decide whether to make the call again."}));
         collect(then, std::get<supervisor::Ended>(end));
     }
 
@@ -346,9 +345,9 @@ private:
         .name = "ExecCommand",
         .description =
             "Run a shell command in the workspace and read its outcome. Prefer `rg --files`, "
-            "`rg -n`, `sed -n start,endp`, `head` and `tail` for looking around; `cat` of a whole "
+            "`rg -n`, `sed -n start,endp`, `head` and `tail` for reading; `cat` of a whole "
             "file is the exception. Large output is cut in the middle and kept whole as an "
-            "artifact. A command that is not over after yield_time_ms goes on as a background "
+            "artifact. A command that is not over after yield_time_ms continues as a background "
             "task: its result comes back as a message, so do not wait in a loop.",
         .family = tools::Family::LocalEnvironment,
         .risk = domain::RiskLevel::Commands,

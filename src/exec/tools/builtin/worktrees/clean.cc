@@ -102,7 +102,8 @@ private:
             {"diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", worktree_.base_commit,
              *facts_.head, "--"},
             [this](const base::ProcessExit& exit) {
-                // What the commits hold is told as far as it is known; they are kept in any case.
+                // What the commits hold is reported as far as it is known; they are kept in any
+                // case.
                 if (exit.exit_code == 0) facts_.committed = split_at_nul(exit.out.head);
                 decided();
             });

@@ -203,7 +203,7 @@ private:
     void on_chunk(Post& post, std::string_view chunk) {
         if (is_event_stream(post.head))
             return post.events.add(chunk, [&](std::string_view data) { deliver(post, data); });
-        // One byte more than fits is enough to be told that it is too long.
+        // One byte more than fits is enough to know that it is too long.
         post.body += chunk.substr(0, kLineBytesMax + 1 - std::min(post.body.size(), kLineBytesMax));
     }
 

@@ -21,7 +21,7 @@ inline constexpr std::size_t kIntentsBytesMax = std::size_t{1} << 30;
 // One change of a call: how it is undone, and how to see whether it was made.
 struct Intent {
     UndoEntry entry;
-    std::optional<std::string> temporary{};  // A name beside the file, for a moment.
+    std::optional<std::string> temporary{};  // A name next to the file, for a moment.
     std::uint64_t device{0};                 // Of the file that is at `entry.path` afterwards, or
     std::uint64_t inode{0};                  // that is removed; 0: not known yet.
     friend bool operator==(const Intent&, const Intent&) = default;

@@ -1,4 +1,4 @@
-// A call that a crash cut off, settled by looking at the vault.
+// A call that a crash cut off, settled by what is in the vault.
 #pragma once
 
 #include "exec/tools/vault/changes/intents.h"
@@ -13,8 +13,8 @@ struct NotMade {
 struct Made {
     Ending ending;
 };
-// It changed something, and that cannot be told from what others did since. `undo` is what revert
-// can try.
+// It changed something, and that cannot be distinguished from what others did since. `undo` is what
+// revert can try.
 struct Unsettled {
     std::vector<UndoEntry> undo{};
 };

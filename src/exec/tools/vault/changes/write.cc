@@ -21,7 +21,7 @@ constexpr int kConflictNamesMax = 100;
 constexpr std::string_view kByHand = "Look at it and restore by hand what you want back.";
 constexpr std::string_view kReadAgain = "Read it again and decide anew.";
 
-// A name beside the file that says whose it is: that of the call, or of this process where no call
+// A name next to the file that says whose it is: that of the call, or of this process where no call
 // is recorded.
 std::string temporary_name(const Means& means) {
     static std::atomic<unsigned> next{0};
