@@ -72,12 +72,15 @@ protected:
         return list;
     }
     // What the tool answered in this request, which has its results.
-    json::value result(std::size_t request, std::size_t call = 0) {
+    std::string receipt(std::size_t request, std::size_t call = 0) {
         const auto& turns = model_->requests.at(request).conversation;
         for (auto turn = turns.rbegin(); turn != turns.rend(); ++turn)
             if (const auto* results = std::get_if<provider::ToolResultsTurn>(&*turn))
-                return base::parse_json(results->results.at(call).content).value();
+                return results->results.at(call).content;
         return {};
+    }
+    json::value result(std::size_t request, std::size_t call = 0) {
+        return base::parse_json(receipt(request, call)).value();
     }
 };
 

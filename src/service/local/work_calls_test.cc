@@ -67,10 +67,12 @@ TEST_F(WorkTest, ATurnCreatesItemsWithPlanAndChecklistInTheSameStore) {
     const auto page = service_->work_items("main", {});
     ASSERT_TRUE(page);
     ASSERT_THAT(page->work_items, SizeIs(2));
-    const auto made = result(1, 1).at("result").at("work_item");
-    const auto id = base::string_at(made, "id");
+    const auto confirmed = receipt(1, 1);  // "Created work item ID: full", and more lines.
+    ASSERT_THAT(confirmed, testing::StartsWith("Created work item work_"));
+    const std::string id = confirmed.substr(18, confirmed.find(':') - 18);
     EXPECT_THAT(id, testing::MatchesRegex("work_[0-9a-f]+"));
     EXPECT_EQ(id.size(), 37U);
+    const json::value made = service_->work_item("main", id).value();
     EXPECT_EQ(base::string_at(made.at("plan_artifact"), "preview"), "step one\nstep two");
     EXPECT_FALSE(made.as_object().contains("plan"));
     std::ifstream file(base::string_at(made.at("plan_artifact"), "path"));

@@ -125,6 +125,42 @@ std::string render_document(const results::Envelope& envelope) {
                                         {"result", envelope.result()}});
 }
 
+namespace {
+
+void add_line(std::string& text, std::string_view label, std::string_view value) {
+    if (!value.empty()) text += fmt::format("\n{}: {}", label, value);
+}
+
+void add_warnings(std::string& text, const json::value& holder) {
+    const auto* warnings = base::find(holder, "warnings");
+    if (!warnings || !warnings->is_array()) return;
+    for (const auto& warning : warnings->get_array())
+        add_line(text, "Warning", base::string_at(warning, "message"));
+}
+
+}  // namespace
+
+std::string render_confirmation(const results::Envelope& envelope) {
+    const json::value result = envelope.result();
+    std::string text = envelope.summary_text();
+    const auto* item = base::find(result, "work_item");
+    if (!item) item = base::find(result, "current_work_item");
+    if (item) {
+        add_line(text, "State", base::string_at(*item, "state"));
+        add_line(text, "Readiness", base::string_at(*item, "readiness"));
+        add_line(text, "Plan status", base::string_at(*item, "plan_status"));
+        if (const auto* plan = base::find(*item, "plan_artifact"))
+            add_line(text, "Plan file", base::string_at(*plan, "path"));
+        add_line(text, "Recheck at", base::string_at(*item, "recheck_at"));
+    }
+    if (const auto* moved = base::find(result, "transition")) {
+        add_line(text, "Previous work item", base::string_at(*moved, "previous_work_item_id"));
+        add_warnings(text, *moved);
+    }
+    add_warnings(text, result);
+    return text;
+}
+
 tools::ToolSpec spec_of(std::string_view name, std::string_view description, bool writes,
                         json::object input_schema, json::object output_schema) {
     return {.name = std::string(name),
@@ -137,7 +173,7 @@ tools::ToolSpec spec_of(std::string_view name, std::string_view description, boo
             .writes_work_items = writes,
             .input_schema = std::move(input_schema),
             .output_schema = std::move(output_schema),
-            .render = render_document};
+            .render = writes ? render_confirmation : render_document};
 }
 
 void add_all(tools::Registry& registry, Parts parts) {

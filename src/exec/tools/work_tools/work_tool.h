@@ -62,9 +62,13 @@ ToolError failed(const base::Error& error);
 ToolError refused(std::string_view tool, const work::Refusal& refusal);
 json::object view_of(const Known& known, const WorkItem& item, const domain::PlanArtifact& plan,
                      bool with_todos);
+// The whole result, for tools that are called to read it.
 std::string render_document(const results::Envelope& envelope);
+// What was done, in a few lines, and what the next call needs of it: state, plan file, warnings.
+std::string render_confirmation(const results::Envelope& envelope);
 
-// A spec with what these tools have in common. `writes`: it writes work items.
+// A spec with what these tools have in common. `writes`: it writes work items, and is confirmed in
+// a few lines.
 tools::ToolSpec spec_of(std::string_view name, std::string_view description, bool writes,
                         json::object input_schema, json::object output_schema);
 

@@ -129,19 +129,33 @@ std::size_t count_of(std::string_view text, std::string_view word) {
     return count;
 }
 
-TEST_F(WorkReceiptTest, SayWhatWasDoneAndToWhichItem) {
+// contract: RCPT-05
+TEST_F(WorkReceiptTest, ConfirmInAFewLinesWithWhatTheNextCallNeeds) {
+    const auto receipt = [&](const std::string& tool, json::object args) {
+        return receipt_of(envelope_of(tool, std::move(args)));
+    };
+    const auto plan = [&](const std::string& id) {
+        return (home_ / "work-items" / id / "plan.md").string();
+    };
     const auto made = envelope_of("CreateWorkItem", {{"objective", "ship it"}});
     const auto id = base::string_at(made.result().at("work_item"), "id");
-    EXPECT_EQ(made.summary_text(), "Created work item " + id + ": ship it");
+    EXPECT_EQ(receipt_of(made), "Created work item " + id +
+                                    ": ship it\nState: open\nReadiness: runnable\n"
+                                    "Plan status: draft\nPlan file: " +
+                                    plan(id));
     const json::object about{{"work_item_id", "w"}};
-    EXPECT_EQ(envelope_of("PickWorkItem", about).summary_text(),
-              "Current work item is now w: ship it");
-    EXPECT_EQ(envelope_of("UpdateWorkItem", {{"work_item_id", "w"}, {"objective", "ship it today"}})
-                  .summary_text(),
-              "Work item w updated");
-    EXPECT_EQ(envelope_of("CompleteWorkItem", about).summary_text(), "Work item w completed");
-    EXPECT_EQ(base::string_at(base::parse_json(receipt_of(made)).value(), "summary_text"),
-              made.summary_text());
+    EXPECT_EQ(receipt("PickWorkItem", about),
+              "Current work item is now w: ship it\nState: open\nPlan status: draft");
+    EXPECT_EQ(receipt("UpdateWorkItem", {{"work_item_id", "w"}, {"blocked_by", "the review"}}),
+              "Work item w updated\nState: open\nReadiness: waiting_external\nPlan status: draft\n"
+              "Plan file: " +
+                  plan("w"));
+    EXPECT_EQ(receipt("CompleteWorkItem", about),
+              "Work item w completed\nState: completed\nReadiness: completed\n"
+              "Plan status: draft\nPlan file: " +
+                  plan("w") +
+                  "\nWarning: This message has no text besides its calls, so the completion has no "
+                  "report.");
 }
 
 // contract: RCPT-05
