@@ -120,8 +120,8 @@ std::vector<Part> paired(std::vector<Part> parts) {
     list.reserve(parts.size());
     std::shared_ptr<ConversationTurn> joined;  // At the end of the list; made here.
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        const bool has_results = i + 1 < parts.size() &&
-                                 std::holds_alternative<ToolResultsTurn>(*parts[i + 1].turn);
+        const bool has_results =
+            i + 1 < parts.size() && std::holds_alternative<ToolResultsTurn>(*parts[i + 1].turn);
         if (has_calls(*parts[i].turn)) {
             if (!has_results) continue;
             list.push_back(std::move(parts[i]));
@@ -153,7 +153,8 @@ public:
 
     // Of a turn whose message is not known nothing is repeated.
     bool is_trusted(const Piece& piece) {
-        if (!last_ || *last_ != piece.message_id) {  // Those of one message mostly follow each other.
+        if (!last_ ||
+            *last_ != piece.message_id) {  // Those of one message mostly follow each other.
             last_ = &piece.message_id;
             is_last_trusted_ =
                 piece.message ? context::is_trusted(*piece.message) : find(piece.message_id);
@@ -262,9 +263,9 @@ Conversation conversation_for(const Past& past, const domain::MessageId& message
             known->second.place = history.size();
             history.emplace_back();
         } else if (piece->kind == TranscriptKind::RuntimeFailure) {
-            history.push_back(
-                part_of(fmt::format("## turn_failed\nThat turn ended without an answer ({}).",
-                                    safe_label(piece->reason.empty() ? "unknown" : piece->reason))));
+            history.push_back(part_of(
+                fmt::format("## turn_failed\nThat turn ended without an answer ({}).",
+                            safe_label(piece->reason.empty() ? "unknown" : piece->reason))));
         } else if (piece->turn) {
             history.push_back(part_of(piece));
         }

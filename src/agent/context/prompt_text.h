@@ -75,7 +75,8 @@ inline constexpr PromptText kDelegatedTask{
     "delegated_task",
     "You work on one task that another agent delegated to you. Stay inside that task, delegate "
     "further only what is clearly a part of its own, and end with a concise report: the outcome, "
-    "the evidence, what is open. If you cannot continue without a decision, ask for it in your last "
+    "the evidence, what is open. If you cannot continue without a decision, ask for it in your "
+    "last "
     "message. These limits take precedence over your default initiative."};
 
 // For an agent that has discovered skills.

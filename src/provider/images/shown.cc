@@ -29,9 +29,8 @@ bool has_media(const ToolAnswer& answer) {
 
 bool has_media(const ConversationTurn& turn) {
     const auto* results = std::get_if<ToolResultsTurn>(&turn);
-    return results && std::ranges::any_of(results->results, [](const auto& answer) {
-               return has_media(answer);
-           });
+    return results && std::ranges::any_of(results->results,
+                                          [](const auto& answer) { return has_media(answer); });
 }
 
 // Adds the answers of `turn` with images behind those in `list`.
