@@ -1,7 +1,7 @@
 #include "exec/tasks/host.h"
 
 #include "base/os/files.h"
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/snapshot.h"
 #include "tests/support/host_fixture.h"
 
 namespace tasks {

@@ -8,7 +8,7 @@
 #include "base/os/files.h"
 #include "base/scan/secrets.h"
 #include "base/text.h"
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/snapshot.h"
 
 namespace tasks {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/snapshot.h"
 
 namespace tasks {
 namespace {

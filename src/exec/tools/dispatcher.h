@@ -7,7 +7,7 @@
 
 #include "base/ids.h"
 #include "base/os/loop.h"
-#include "exec/tools/outcomes.h"
+#include "exec/tools/outcomes/outcomes.h"
 #include "exec/tools/proposals.h"
 #include "exec/tools/registry.h"
 #include "exec/tools/result_gate.h"

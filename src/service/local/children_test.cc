@@ -1,7 +1,7 @@
 // Agents that delegate, on made-up time: what a parent sees of its children and does to them.
 #include "agent/identity/closure.h"
 #include "base/os/files.h"
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/snapshot.h"
 #include "exec/tools/work_tools/work_tools.h"
 #include "tests/service/work_fixture.h"
 

@@ -7,7 +7,7 @@
 #include "agent/identity/closure.h"
 #include "agent/identity/facts.h"
 #include "agent/work/decide.h"
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/snapshot.h"
 #include "flow/scheduler/decide.h"
 
 namespace service {

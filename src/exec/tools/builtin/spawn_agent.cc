@@ -6,7 +6,7 @@
 #include "agent/workspace/workspace.h"
 #include "base/text.h"
 #include "exec/sandbox/permit.h"
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/snapshot.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/builtin/task_tools.h"
 #include "exec/tools/builtin/worktrees/clean.h"

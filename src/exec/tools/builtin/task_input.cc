@@ -1,6 +1,6 @@
 #include "base/text.h"
 #include "exec/tasks/child_task.h"
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/snapshot.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/builtin/task_tools.h"
 

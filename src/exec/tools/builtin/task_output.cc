@@ -1,4 +1,4 @@
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/snapshot.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/builtin/task_tools.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/os/process_tree.h"
 #include "exec/results/artifacts.h"
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/snapshot.h"
 #include "exec/tasks/spec.h"
 #include "exec/tools/builtin/fixture_for_test.h"
 #include "tests/support/run_until.h"

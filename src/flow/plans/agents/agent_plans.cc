@@ -5,7 +5,7 @@
 #include "domain/events/tasks.h"
 #include "exec/plan/entry/receipt.h"
 #include "exec/tasks/plan_task.h"
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/snapshot.h"
 
 namespace plans {
 namespace {

@@ -22,7 +22,7 @@
 #include "domain/message.h"
 #include "domain/tool.h"
 #include "domain/turn.h"
-#include "exec/tools/outcomes.h"
+#include "exec/tools/outcomes/outcomes.h"
 #include "flow/turn/decide/mutations.h"
 #include "provider/provider.h"
 

@@ -5,7 +5,7 @@
 #include "domain/events/tasks.h"
 #include "domain/events/tools.h"
 #include "exec/sandbox/denials.h"
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/snapshot.h"
 #include "service/local/agents/control.h"
 
 namespace service {

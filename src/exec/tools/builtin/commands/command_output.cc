@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "exec/results/preview.h"
-#include "exec/tasks/description.h"
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/description.h"
+#include "exec/tasks/snapshot/snapshot.h"
 #include "exec/tasks/spec.h"
 #include "exec/tools/builtin/commands/command_text.h"
 

@@ -1,4 +1,4 @@
-#include "exec/tools/error_kinds.h"
+#include "exec/tools/outcomes/error_kinds.h"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/snapshot.h"
 
 #include "domain/provider.h"
 #include "exec/tasks/decide.h"
-#include "exec/tasks/description.h"
 #include "exec/tasks/output.h"
+#include "exec/tasks/snapshot/description.h"
 
 namespace tasks {
 namespace {

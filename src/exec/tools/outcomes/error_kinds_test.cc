@@ -1,4 +1,4 @@
-#include "exec/tools/error_kinds.h"
+#include "exec/tools/outcomes/error_kinds.h"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "exec/tools/outcomes.h"
+#include "exec/tools/outcomes/outcomes.h"
 
 namespace tools {
 namespace {

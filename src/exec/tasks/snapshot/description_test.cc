@@ -1,10 +1,10 @@
-#include "exec/tasks/description.h"
+#include "exec/tasks/snapshot/description.h"
 
 #include <gmock/gmock.h>
 
 #include "exec/tasks/child_task.h"
 #include "exec/tasks/plan_task.h"
-#include "exec/tasks/snapshot.h"
+#include "exec/tasks/snapshot/snapshot.h"
 
 namespace tasks {
 namespace {

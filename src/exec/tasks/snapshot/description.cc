@@ -1,4 +1,4 @@
-#include "exec/tasks/description.h"
+#include "exec/tasks/snapshot/description.h"
 
 #include "exec/tasks/child_task.h"
 #include "exec/tasks/decide.h"

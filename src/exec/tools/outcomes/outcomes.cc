@@ -1,7 +1,7 @@
-#include "exec/tools/outcomes.h"
+#include "exec/tools/outcomes/outcomes.h"
 
 #include "base/text.h"
-#include "exec/tools/error_kinds.h"
+#include "exec/tools/outcomes/error_kinds.h"
 
 namespace tools {
 namespace {
