@@ -6,7 +6,6 @@
 
 #include "agent/identity/closure.h"
 #include "agent/identity/facts.h"
-#include "agent/work/decide.h"
 #include "exec/tasks/snapshot/snapshot.h"
 #include "flow/scheduler/decide.h"
 
@@ -162,11 +161,13 @@ base::Status count_calls(RunResponse& response, store::Tx& tx, const RunFacts& r
 
 // What was reported with the work item that the run completed last.
 base::Result<std::optional<std::string>> last_report(store::Tx& tx,
-                                                     const std::vector<domain::RunId>& attempts) {
+                                                     const std::vector<domain::RunId>& attempts,
+                                                     const SpecOf& spec_of) {
     std::optional<std::string> text;
     for (const auto& attempt : attempts)
         for (const auto& execution : TRY(tx.tool_executions(attempt, std::nullopt))) {
-            if (execution.call.tool != work::kCompleteTool || !was_made(execution) ||
+            const auto* spec = spec_of(execution.call.tool);
+            if (!spec || !spec->completes_work_item || !was_made(execution) ||
                 !execution.result->ok)
                 continue;
             const auto summary =
@@ -297,7 +298,7 @@ base::Result<RunResponse> make_result(store::Tx& tx, const RunFacts& run, const 
     decide_status(response, run, facts, terminal, TRY(is_pending(tx, run.message_id)));
     if (facts.agent.sleep) response.sleep_reason = facts.agent.sleep->reason;
     if (terminal) response.raw_final_text = terminal->last_assistant_message;
-    const auto report = TRY(last_report(tx, rounds.attempts()));
+    const auto report = TRY(last_report(tx, rounds.attempts(), spec_of));
     response.final_text = report.value_or(response.raw_final_text.value_or(""));
     add_failure(response, run, facts.statistics);
     return response;
