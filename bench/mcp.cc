@@ -190,7 +190,7 @@ private:
     tools::Registry registry_;
     std::vector<config::McpServer> configured_;
     mcp::Servers servers_;
-    tools::Place place_;
+    tools::ExecutionContext place_;
     std::optional<tools::Dispatcher> dispatcher_;
     int calls_{0};
 };

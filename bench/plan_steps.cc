@@ -31,7 +31,7 @@ std::string render(const results::Envelope& envelope) {
 class Noop final : public tools::Tool {
 public:
     const tools::ToolSpec& spec() const override { return spec_; }
-    std::shared_ptr<tools::Running> start(const domain::ToolCall&, const tools::Place&,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall&, const tools::ExecutionContext&,
                                           results::ArtifactSink&, tools::Done done) override {
         tools::Outcome outcome{.completed = nullptr};
         outcome.completed = std::make_unique<Nothing>();

@@ -127,7 +127,7 @@ void run_plan_loop(base::AsioLoop& loop, plans::Plans& plans) {
 
 base::Result<tasks::CommandRequest> command_of(const builtin::Shell& shell,
                                                const service::TaskRequest& request,
-                                               const tools::Place& place,
+                                               const tools::ExecutionContext& place,
                                                const domain::TaskId& id) {
     auto command = builtin::command_request(
         shell, place, id,
@@ -196,7 +196,7 @@ public:
         done(false);
     }
     base::Result<std::string> propose(const domain::ToolCall& call,
-                                      const tools::Place& place) override {
+                                      const tools::ExecutionContext& place) override {
         const std::shared_lock lock(mutex_);
         if (!plans_) return ending();
         return plans_->propose(call, place);
@@ -470,7 +470,7 @@ private:
         plan_tools::add_all(registry_, {.loop = loop_,
                                         .shell = *shell_,
                                         .context =
-                                            [](const auto&, const tools::Place& place) {
+                                            [](const auto&, const tools::ExecutionContext& place) {
                                                 return plan_tools::context_from(place.context);
                                             },
                                         .commands = plan_commands(config_),

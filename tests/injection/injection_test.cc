@@ -73,7 +73,7 @@ class ReadNotes final : public tools::Tool {
 public:
     explicit ReadNotes(const std::string& notes) : notes_(notes) {}
     const tools::ToolSpec& spec() const override { return spec_; }
-    std::shared_ptr<tools::Running> start(const domain::ToolCall&, const tools::Place&,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall&, const tools::ExecutionContext&,
                                           results::ArtifactSink&, tools::Done done) override {
         done({.completed = std::make_unique<tools::EchoOutput>(notes_)});
         return nullptr;

@@ -37,9 +37,9 @@ std::string name_of(const domain::ToolCall& call) {
                           : call.step_id;
 }
 
-using Act = std::function<tools::Outcome(const domain::ToolCall&, const tools::Place&,
+using Act = std::function<tools::Outcome(const domain::ToolCall&, const tools::ExecutionContext&,
                                          results::ArtifactSink&)>;
-using Foresee = std::function<json::object(const json::value&, const tools::Place&)>;
+using Foresee = std::function<json::object(const json::value&, const tools::ExecutionContext&)>;
 
 std::string render(const results::Envelope& envelope) {
     return envelope.summary_text();
@@ -66,14 +66,15 @@ public:
           act_(std::move(act)),
           foresee_(std::move(foresee)) {}
     const tools::ToolSpec& spec() const override { return spec_; }
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
         ++world_.ran[name_of(call)];
         done(act_(call, place, sink));
         return nullptr;
     }
     base::Result<json::object> preview(const json::value& args,
-                                       const tools::Place& place) const override {
+                                       const tools::ExecutionContext& place) const override {
         return foresee_ ? foresee_(args, place) : json::object{};
     }
 
@@ -95,8 +96,9 @@ public:
           world_(world) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place&,
-                                          results::ArtifactSink&, tools::Done done) override {
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext&, results::ArtifactSink&,
+                                          tools::Done done) override {
         ++world_.ran[name_of(call)];
         world_.running_max = std::max(world_.running_max, ++world_.running);
         auto running = std::make_shared<Handle>(loop_, world_, std::move(done), manner_);
@@ -135,7 +137,7 @@ std::string etag(std::string_view bytes) {
     return "sha256:" + base::sha256_hex(bytes);
 }
 
-tools::Outcome write(const domain::ToolCall& call, const tools::Place& place,
+tools::Outcome write(const domain::ToolCall& call, const tools::ExecutionContext& place,
                      results::ArtifactSink& sink) {
     const std::string path = base::string_at(call.args, "path");
     const std::string content = base::string_at(call.args, "content");
@@ -161,7 +163,7 @@ tools::Outcome write(const domain::ToolCall& call, const tools::Place& place,
     return gives({{"path", path}, {"undo", std::move(undo)}}, std::move(effects));
 }
 
-json::object foresee_write(const json::value& args, const tools::Place& place) {
+json::object foresee_write(const json::value& args, const tools::ExecutionContext& place) {
     const std::string path = base::string_at(args, "path");
     const fs::path file = fs::path(place.workspace.execution_root) / path;
     json::object out{{"data", {{"path", path}}}};
@@ -173,7 +175,7 @@ json::object foresee_write(const json::value& args, const tools::Place& place) {
     return out;
 }
 
-tools::Outcome remove(const domain::ToolCall& call, const tools::Place& place,
+tools::Outcome remove(const domain::ToolCall& call, const tools::ExecutionContext& place,
                       results::ArtifactSink& sink) {
     const std::string path = base::string_at(call.args, "path");
     const fs::path file = fs::path(place.workspace.execution_root) / path;
@@ -190,7 +192,7 @@ tools::Outcome remove(const domain::ToolCall& call, const tools::Place& place,
                  std::move(effects));
 }
 
-tools::Outcome move(const domain::ToolCall& call, const tools::Place& place,
+tools::Outcome move(const domain::ToolCall& call, const tools::ExecutionContext& place,
                     results::ArtifactSink&) {
     const fs::path root = place.workspace.execution_root;
     const std::string from = base::string_at(call.args, "from");
@@ -204,7 +206,7 @@ tools::Outcome move(const domain::ToolCall& call, const tools::Place& place,
         std::move(effects));
 }
 
-tools::Outcome mkdir(const domain::ToolCall& call, const tools::Place& place,
+tools::Outcome mkdir(const domain::ToolCall& call, const tools::ExecutionContext& place,
                      results::ArtifactSink&) {
     const std::string path = base::string_at(call.args, "path");
     if (!fs::create_directory(fs::path(place.workspace.execution_root) / path))
@@ -232,27 +234,28 @@ void add_case_tools(tools::Registry& registry, base::Loop& loop, ToolWorld& worl
         registry.add(std::make_unique<Immediate>(std::move(spec), world, std::move(act),
                                                  std::move(foresee)));
     };
-    const auto echo = [](const domain::ToolCall& call, const tools::Place&,
+    const auto echo = [](const domain::ToolCall& call, const tools::ExecutionContext&,
                          results::ArtifactSink&) { return gives(call.args.get_object()); };
-    const auto mark = [&world](const domain::ToolCall& call, const tools::Place&,
+    const auto mark = [&world](const domain::ToolCall& call, const tools::ExecutionContext&,
                                results::ArtifactSink&) {
         ++world.done[call.idempotency_key.value()];
         return gives({{"key", *call.idempotency_key}});
     };
     add(spec_of("test.echo", RiskLevel::ReadOnly, true), echo);
     add(spec_of("test.command", RiskLevel::Commands, false), echo,
-        [](const json::value& args, const tools::Place&) {
+        [](const json::value& args, const tools::ExecutionContext&) {
             return json::object{{"commands", json::array{base::string_at(args, "cmd")}}};
         });
     add(spec_of("test.list", RiskLevel::ReadOnly, true),
-        [](const domain::ToolCall& call, const tools::Place&, results::ArtifactSink&) {
+        [](const domain::ToolCall& call, const tools::ExecutionContext&, results::ArtifactSink&) {
             json::array items;
             for (std::int64_t n = 0; n < base::int_at(call.args, "count"); ++n)
                 items.push_back({{"n", n}, {"name", fmt::format("note {}", n)}});
             return gives({{"items", std::move(items)}});
         });
     add(spec_of("test.fail", RiskLevel::ReadOnly, true),
-        [&world](const domain::ToolCall& call, const tools::Place&, results::ArtifactSink&) {
+        [&world](const domain::ToolCall& call, const tools::ExecutionContext&,
+                 results::ArtifactSink&) {
             int& failed = world.failed[call.idempotency_key.value()];
             if (failed >= base::int_at(call.args, "times", 1'000'000))
                 return gives({{"failures", failed}});
@@ -264,17 +267,18 @@ void add_case_tools(tools::Registry& registry, base::Loop& loop, ToolWorld& worl
     add(spec_of("test.mark", RiskLevel::Writes, false), mark);
     // Repeatable, because it does its work once however often it is called with one key.
     add(spec_of("test.once", RiskLevel::Writes, true),
-        [&world](const domain::ToolCall& call, const tools::Place&, results::ArtifactSink&) {
+        [&world](const domain::ToolCall& call, const tools::ExecutionContext&,
+                 results::ArtifactSink&) {
             world.done.try_emplace(call.idempotency_key.value(), 1);
             return gives({{"key", *call.idempotency_key}});
         });
     add(spec_of("test.write", RiskLevel::Writes, false), write, foresee_write);
     add(spec_of("test.remove", RiskLevel::Writes, false), remove,
-        [](const json::value& args, const tools::Place&) {
+        [](const json::value& args, const tools::ExecutionContext&) {
             return json::object{{"deletes", json::array{base::string_at(args, "path")}}};
         });
     add(spec_of("test.move", RiskLevel::Writes, false), move,
-        [](const json::value& args, const tools::Place&) {
+        [](const json::value& args, const tools::ExecutionContext&) {
             return json::object{
                 {"renames", json::array{json::object{{"from", base::string_at(args, "from")},
                                                      {"to", base::string_at(args, "to")}}}}};

@@ -92,11 +92,12 @@ Life::Life(World& world, std::unique_ptr<store::Store> store)
 
 const tools::Registry& Life::with_tools(World& world) {
     add_case_tools(registry_, loop_, world.tools);
-    plan_tools::add_all(
-        registry_,
-        {.loop = loop_, .shell = shell_, .context = [](const auto&, const tools::Place& place) {
-             return plan_tools::context_from(place.context);
-         }});
+    plan_tools::add_all(registry_,
+                        {.loop = loop_,
+                         .shell = shell_,
+                         .context = [](const auto&, const tools::ExecutionContext& place) {
+                             return plan_tools::context_from(place.context);
+                         }});
     return registry_;
 }
 

@@ -44,11 +44,12 @@ void Resident::drain() {
 
 const tools::Registry& Resident::with_tools() {
     add_case_tools(registry_, loop_, world_);
-    plan_tools::add_all(
-        registry_,
-        {.loop = loop_, .shell = shell_, .context = [](const auto&, const tools::Place& place) {
-             return plan_tools::context_from(place.context);
-         }});
+    plan_tools::add_all(registry_,
+                        {.loop = loop_,
+                         .shell = shell_,
+                         .context = [](const auto&, const tools::ExecutionContext& place) {
+                             return plan_tools::context_from(place.context);
+                         }});
     return registry_;
 }
 

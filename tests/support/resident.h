@@ -15,27 +15,27 @@ namespace test_support {
 // A service in `folder` that believes in every model and takes commands as they are.
 inline service::LocalParts local_parts(turn::Parts turn, tasks::Host& tasks,
                                        const std::filesystem::path& folder) {
-    return {
-        .turn = std::move(turn),
-        .tasks = tasks,
-        .models = {.runtime_default_model = "scripted/test",
-                   .fallbacks_of = [](const auto&) { return std::vector<std::string>{}; },
-                   .policy_of = [](const auto&) { return json::value(json::object{}); }},
-        .check_run = [](const std::string&) { return base::Status{}; },
-        .name_model = [](const std::string& model) { return base::Result<std::string>(model); },
-        .task_of =
-            [](const service::TaskRequest& request, const tools::Place& place, domain::TaskId id) {
-                return base::Result<tasks::CommandRequest>(
-                    {.id = id,
-                     .agent_id = place.agent_id,
-                     .summary = request.summary,
-                     .spec = {.cmd = request.cmd},
-                     .argv = {"sh", "-c", request.cmd},
-                     .workdir = place.workspace.execution_root,
-                     .output_path = place.agent_home / "out.log"});
-            },
-        .workspace_dir = folder,
-        .trigger_key = "0123456789abcdef0123456789abcdef"};
+    return {.turn = std::move(turn),
+            .tasks = tasks,
+            .models = {.runtime_default_model = "scripted/test",
+                       .fallbacks_of = [](const auto&) { return std::vector<std::string>{}; },
+                       .policy_of = [](const auto&) { return json::value(json::object{}); }},
+            .check_run = [](const std::string&) { return base::Status{}; },
+            .name_model = [](const std::string& model) { return base::Result<std::string>(model); },
+            .task_of =
+                [](const service::TaskRequest& request, const tools::ExecutionContext& place,
+                   domain::TaskId id) {
+                    return base::Result<tasks::CommandRequest>(
+                        {.id = id,
+                         .agent_id = place.agent_id,
+                         .summary = request.summary,
+                         .spec = {.cmd = request.cmd},
+                         .argv = {"sh", "-c", request.cmd},
+                         .workdir = place.workspace.execution_root,
+                         .output_path = place.agent_home / "out.log"});
+                },
+            .workspace_dir = folder,
+            .trigger_key = "0123456789abcdef0123456789abcdef"};
 }
 
 template <class Model>

@@ -87,7 +87,7 @@ domain::ToolError invalid_input(std::string_view tool, std::string_view field, s
 
 Dispatcher::Dispatcher(DispatcherParts parts) : parts_(std::move(parts)) {}
 
-domain::ToolCall Dispatcher::describe(Asked asked, const Place& place) const {
+domain::ToolCall Dispatcher::describe(Asked asked, const ExecutionContext& place) const {
     domain::ToolCall call{.call_id = std::move(asked.call_id),
                           .run_id = std::move(asked.run_id),
                           .step_id = std::move(asked.step_id),
@@ -161,7 +161,7 @@ std::optional<domain::ToolError> Dispatcher::refuse(const domain::ToolCall& call
 
 std::optional<domain::ToolError> Dispatcher::judge(const domain::ToolCall& call,
                                                    domain::ProfilePreset profile,
-                                                   const Place& place) const {
+                                                   const ExecutionContext& place) const {
     if (auto error = refuse(call, profile)) return error;
     const Tool* tool = parts_.registry.find(call.tool);
     const auto risk = tool->spec().risk;
@@ -193,12 +193,12 @@ void Dispatcher::can_resume(const domain::ToolCall& call,
 }
 
 std::shared_ptr<results::ArtifactSink> Dispatcher::sink_for(const domain::ToolCall& call,
-                                                            const Place& place) const {
+                                                            const ExecutionContext& place) const {
     return std::make_shared<results::FileArtifacts>(place.agent_home / "tool-artifacts",
                                                     artifact_prefix(call.tool), parts_.ids);
 }
 
-void Dispatcher::recover(const domain::ToolCall& call, const Place& place,
+void Dispatcher::recover(const domain::ToolCall& call, const ExecutionContext& place,
                          std::move_only_function<void(Recovered)> done) {
     Tool* tool = parts_.registry.find(call.tool);
     if (!tool) return done({});
@@ -242,7 +242,8 @@ void Dispatcher::finish(const domain::ToolCall& call, base::Time started_at,
     deliver();
 }
 
-std::shared_ptr<Running> Dispatcher::propose(const domain::ToolCall& call, const Place& place,
+std::shared_ptr<Running> Dispatcher::propose(const domain::ToolCall& call,
+                                             const ExecutionContext& place,
                                              std::move_only_function<void(Dispatched)> done) {
     if (!parts_.proposals || !parts_.loop) {
         done(without_running(call, not_proposed(call, "nobody here takes such questions"),
@@ -269,7 +270,8 @@ std::shared_ptr<Running> Dispatcher::propose(const domain::ToolCall& call, const
 }
 
 std::shared_ptr<Running> Dispatcher::dispatch(const domain::ToolCall& call,
-                                              domain::ProfilePreset profile, const Place& place,
+                                              domain::ProfilePreset profile,
+                                              const ExecutionContext& place,
                                               std::move_only_function<void(Dispatched)> done) {
     if (auto error = judge(call, profile, place)) {
         if (error->kind == kNeedsApproval) return propose(call, place, std::move(done));

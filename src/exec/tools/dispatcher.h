@@ -46,7 +46,7 @@ public:
     explicit Dispatcher(DispatcherParts parts);
 
     // The ToolCall envelope of a question: hashed, stamped, with risk and policy as they stand.
-    domain::ToolCall describe(Asked asked, const Place& place) const;
+    domain::ToolCall describe(Asked asked, const ExecutionContext& place) const;
 
     // Why this call must not reach its tool, or nothing: unknown or unexposed tool, a family the
     // profile lacks, input that does not fit the schema.
@@ -56,7 +56,8 @@ public:
     // The same, and whether those who asked for it may, and what the call's own policy says about
     // `place`: all that dispatch() asks first.
     std::optional<domain::ToolError> judge(const domain::ToolCall& call,
-                                           domain::ProfilePreset profile, const Place& place) const;
+                                           domain::ProfilePreset profile,
+                                           const ExecutionContext& place) const;
 
     // May a call that a crash cut off be made again without asking?
     bool is_repeatable(const std::string& tool) const;
@@ -74,13 +75,13 @@ public:
         std::optional<Dispatched> made{};
         json::array undo{};
     };
-    void recover(const domain::ToolCall& call, const Place& place,
+    void recover(const domain::ToolCall& call, const ExecutionContext& place,
                  std::move_only_function<void(Recovered)> done);
 
     // Runs the call, or refuses it; either way `done` gets everything, once, on the loop. The
     // handle is null when the call is already over.
     std::shared_ptr<Running> dispatch(const domain::ToolCall& call, domain::ProfilePreset profile,
-                                      const Place& place,
+                                      const ExecutionContext& place,
                                       std::move_only_function<void(Dispatched)> done);
 
     // The result of a call that did not run, or whose end nobody saw.
@@ -91,9 +92,9 @@ public:
 
 private:
     std::shared_ptr<results::ArtifactSink> sink_for(const domain::ToolCall& call,
-                                                    const Place& place) const;
+                                                    const ExecutionContext& place) const;
     // Sends a call to the operator for approval; its result says so.
-    std::shared_ptr<Running> propose(const domain::ToolCall& call, const Place& place,
+    std::shared_ptr<Running> propose(const domain::ToolCall& call, const ExecutionContext& place,
                                      std::move_only_function<void(Dispatched)> done);
     // The way out of the dispatcher: through the result gate, where one is set for this call.
     void leave(const domain::ToolCall& call, base::Time started_at, Outcome outcome,

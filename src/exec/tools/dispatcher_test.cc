@@ -77,9 +77,9 @@ protected:
     FakeTool* tool_{nullptr};
     FakeTool* creator_{nullptr};
     std::optional<Dispatcher> dispatcher_;
-    Place place_{.agent_id = {"default"},
-                 .agent_home = "/home/default",
-                 .workspace = {.execution_root = "/repo", .cwd = "/repo/src"}};
+    ExecutionContext place_{.agent_id = {"default"},
+                            .agent_home = "/home/default",
+                            .workspace = {.execution_root = "/repo", .cwd = "/repo/src"}};
 };
 
 // contract: CALL-05, CALL-07

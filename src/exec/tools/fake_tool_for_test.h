@@ -39,7 +39,7 @@ public:
     ToolSpec& spec_to_change() { return spec_; }
     const ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<Running> start(const domain::ToolCall& call, const Place&,
+    std::shared_ptr<Running> start(const domain::ToolCall& call, const ExecutionContext&,
                                    results::ArtifactSink& sink, Done done) override {
         calls.push_back(call);
         artifact = sink.reserve("stdout");

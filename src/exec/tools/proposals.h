@@ -15,7 +15,8 @@ public:
     // The id under which the operator finds it; the same for the same call, however often it is
     // asked. Nothing is run. Once the operator agrees, exactly this call is made, once, and its
     // agent receives the result with the trust of what asked for it.
-    virtual base::Result<std::string> propose(const domain::ToolCall& call, const Place& place) = 0;
+    virtual base::Result<std::string> propose(const domain::ToolCall& call,
+                                              const ExecutionContext& place) = 0;
 };
 
 }  // namespace tools

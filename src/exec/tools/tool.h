@@ -90,9 +90,9 @@ struct Pretence {
     domain::SandboxPolicy sandbox{};  // Of the run: what a preview may touch.
 };
 
-// Where a call acts, as it was when the call was made. A value: later changes of the agent or its
-// workspace do not reach a call that is under way.
-struct Place {
+// The execution context of a call: where it acts, as it was when the call was made. A value: later
+// changes of the agent or its workspace do not reach a call that is under way.
+struct ExecutionContext {
     domain::AgentId agent_id;
     std::filesystem::path agent_home;
     domain::WorkspaceEntry workspace;
@@ -162,7 +162,8 @@ public:
     // called exactly once, on the loop, unless what the tool works with is destroyed first; it may
     // be called before start() returns, and then the handle is null. A null handle otherwise means
     // that the call cannot be cancelled. `sink` lives at least until `done` was called.
-    virtual std::shared_ptr<Running> start(const domain::ToolCall& call, const Place& place,
+    virtual std::shared_ptr<Running> start(const domain::ToolCall& call,
+                                           const ExecutionContext& place,
                                            results::ArtifactSink& sink, Done done) = 0;
 
     // Would start() with this call, which a crash cut off, continue what it had begun? `done` comes
@@ -175,7 +176,7 @@ public:
 
     // Settles a call that a crash cut off by checking what it changed; what it had begun and not
     // completed is taken back. `done` comes once, on the loop, maybe before recover() returns.
-    virtual void recover(const domain::ToolCall& /*call*/, const Place& /*place*/,
+    virtual void recover(const domain::ToolCall& /*call*/, const ExecutionContext& /*place*/,
                          std::move_only_function<void(Recovery)> done) {
         done({});
     }
@@ -197,7 +198,7 @@ public:
     // Paths that a call touches and that no arg names as one: those inside a patch, the folder in
     // which a command runs by default. Relative to the execution root, or absolute. Pure.
     virtual std::vector<std::string> paths(const json::value& /*args*/,
-                                           const Place& /*place*/) const {
+                                           const ExecutionContext& /*place*/) const {
         return {};
     }
 
@@ -207,7 +208,7 @@ public:
     // commands: [text]}, absent lists being empty, and `data`, the result it would give, where that
     // is known. An empty object means that the tool cannot say; people then see its name and risk.
     virtual base::Result<json::object> preview(const json::value& /*args*/,
-                                               const Place& /*place*/) const {
+                                               const ExecutionContext& /*place*/) const {
         return json::object{};
     }
 };

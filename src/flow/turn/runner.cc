@@ -161,7 +161,7 @@ void Runner::abandon(const domain::AgentId& agent) {
     drop(live);
 }
 
-tools::Place Runner::place(const Live& live) const {
+tools::ExecutionContext Runner::place(const Live& live) const {
     const auto& agent = live.facts.agent;
     CHECK(agent.active_workspace_entry, "a turn is open for an agent that has no workspace");
     return {.agent_id = agent.agent_id,

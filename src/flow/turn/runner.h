@@ -158,7 +158,7 @@ private:
     void watch_deadline(const std::shared_ptr<Live>& live);
     void forget(const std::shared_ptr<Live>& live);
     void end_wait(Live& live);
-    tools::Place place(const Live& live) const;
+    tools::ExecutionContext place(const Live& live) const;
 
     Parts parts_;
     std::map<domain::AgentId, std::shared_ptr<Live>> live_;

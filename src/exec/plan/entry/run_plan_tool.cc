@@ -99,7 +99,8 @@ public:
                                     "Send exactly one of the two.");
     }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) override {
         const auto args = base::from_json<RunPlanArgs>(call.args).value();
         PlanAsk ask{.call = call,

@@ -19,7 +19,7 @@ inline constexpr std::int64_t kPlanYieldMsMax = 120'000;
 // What an agent asks for: a plan, or an action by its name.
 struct PlanAsk {
     domain::ToolCall call;
-    tools::Place place;
+    tools::ExecutionContext place;
     std::optional<json::object> plan{};
     std::optional<std::string> action{};
     json::object params{};

@@ -39,7 +39,7 @@ private:
 
 class DispatcherPerformer final : public Performer {
 public:
-    DispatcherPerformer(tools::Dispatcher& dispatcher, tools::Place place,
+    DispatcherPerformer(tools::Dispatcher& dispatcher, tools::ExecutionContext place,
                         domain::ProfilePreset profile)
         : dispatcher_(dispatcher), place_(std::move(place)), profile_(profile) {}
     std::shared_ptr<tools::Running> start(const CallPtr& call,
@@ -48,7 +48,7 @@ public:
 
 private:
     tools::Dispatcher& dispatcher_;
-    tools::Place place_;
+    tools::ExecutionContext place_;
     domain::ProfilePreset profile_;
 };
 

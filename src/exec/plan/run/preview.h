@@ -1,7 +1,7 @@
 // What a run would do, found out without doing it: the same machine, with reading tools called for
 // real and all others asked for their preview. All of them see the vault as the calls before them
-// would have left it (`Place::pretence`), so the loops are expanded and the paths are those of the
-// run, as far as they do not depend on what a command brings back.
+// would have left it (`ExecutionContext::pretence`), so the loops are expanded and the paths are
+// those of the run, as far as they do not depend on what a command brings back.
 #pragma once
 
 #include <set>
@@ -12,7 +12,7 @@ namespace plan {
 
 class PreviewPerformer final : public Performer {
 public:
-    PreviewPerformer(tools::Dispatcher& dispatcher, tools::Place place,
+    PreviewPerformer(tools::Dispatcher& dispatcher, tools::ExecutionContext place,
                      domain::ProfilePreset profile)
         : dispatcher_(dispatcher), place_(std::move(place)), profile_(profile) {}
     std::shared_ptr<tools::Running> start(const CallPtr& call,
@@ -25,7 +25,7 @@ public:
 
 private:
     tools::Dispatcher& dispatcher_;
-    tools::Place place_;
+    tools::ExecutionContext place_;
     domain::ProfilePreset profile_;
 };
 

@@ -55,7 +55,7 @@ struct RunnerParts {
     const tools::Dispatcher& dispatcher;  // To describe calls and to judge tools; never to call.
     Journal& journal;
     Performer& performer;
-    tools::Place place;
+    tools::ExecutionContext place;
     bool reports_progress{false};  // Of calls that take long; not where time is made up.
 };
 

@@ -72,7 +72,8 @@ public:
         : loop_(loop), summary_(std::make_shared<Summary>(std::move(summary))) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall&, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall&,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) override {
         base::run_in_background<json::object>(
             loop_, lifetime_,

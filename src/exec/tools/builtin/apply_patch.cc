@@ -58,7 +58,8 @@ public:
     explicit ApplyPatch(base::Loop& loop) : loop_(loop) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
         const std::string text = base::string_at(call.args, "patch");
         const patch::Place where{place.workspace.execution_root, place.workspace.cwd};
@@ -87,7 +88,7 @@ public:
     }
 
     std::vector<std::string> paths(const json::value& args,
-                                   const tools::Place& place) const override {
+                                   const tools::ExecutionContext& place) const override {
         const auto parsed =
             patch::parse(base::string_at(args, "patch"), patch::Format::UnifiedDiff);
         std::vector<std::string> paths;
@@ -101,7 +102,7 @@ public:
     }
 
     base::Result<json::object> preview(const json::value& args,
-                                       const tools::Place& place) const override {
+                                       const tools::ExecutionContext& place) const override {
         const std::string text = base::string_at(args, "patch");
         const auto parsed = patch::parse(text, patch::Format::UnifiedDiff);
         if (!parsed) return base::fail(base::ErrorCode::InvalidInput, "{}", parsed.error().message);

@@ -62,7 +62,7 @@ std::unique_ptr<tools::Tool> spawn_agent(SpawnParts parts);
 
 // Runs one command to its end, for a tool of another name. It never becomes a task.
 std::shared_ptr<tools::Running> start_command(Shell& shell, CommandSpec spec, std::string tool,
-                                              const tools::Place& place,
+                                              const tools::ExecutionContext& place,
                                               results::ArtifactSink& sink, tools::Done done);
 
 // A short textual confirmation: the summary, for tools with nothing more to show.

@@ -47,7 +47,8 @@ public:
                                     "Say what to do next.");
     }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) override {
         if (place.follow_up_refusal) {
             done({.completed = std::unexpected(domain::ToolError{

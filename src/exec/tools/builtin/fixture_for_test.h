@@ -183,7 +183,7 @@ protected:
     int calls_{0};
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
-    tools::Place place_;
+    tools::ExecutionContext place_;
     std::optional<tools::Dispatched> ended_;
 };
 

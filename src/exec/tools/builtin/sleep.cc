@@ -49,7 +49,8 @@ class Sleep final : public tools::Tool {
 public:
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) override {
         const auto args = base::from_json<SleepArgs>(call.args).value();
         auto output = std::make_unique<SleepOutput>();

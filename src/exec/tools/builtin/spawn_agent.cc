@@ -100,7 +100,7 @@ ToolError invalid_for(std::string_view field, ProfilePreset preset, std::string 
 class Spawn final : public tools::Running, public std::enable_shared_from_this<Spawn> {
 public:
     Spawn(const SpawnParts& parts, const base::Lifetime& owner, const domain::ToolCall& call,
-          tools::Place place, tools::Done done)
+          tools::ExecutionContext place, tools::Done done)
         : parts_(parts),
           owner_(owner),
           call_(call.call_id),
@@ -432,7 +432,7 @@ private:
     const base::Lifetime& owner_;  // Of the tool.
     const domain::ToolCallId call_;
     const SpawnAgentArgs args_;
-    const tools::Place place_;
+    const tools::ExecutionContext place_;
     tools::Done done_;
     tools::Outcome outcome_{.completed = nullptr};
     domain::Agent parent_{};
@@ -497,7 +497,8 @@ public:
         done(true);
     }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) override {
         auto spawn = std::make_shared<Spawn>(parts_, lifetime_, call, place, std::move(done));
         spawn->begin();

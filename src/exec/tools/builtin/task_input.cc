@@ -46,7 +46,8 @@ public:
     explicit TaskInput(tasks::Host& host) : host_(host) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) override {
         auto args = base::from_json<TaskInputArgs>(call.args).value();
         host_.find(place.agent_id, {args.task_id},

@@ -25,7 +25,8 @@ public:
     explicit TaskList(tasks::Host& host) : host_(host) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall&, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall&,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) override {
         host_.active(place.agent_id, [done = std::move(done)](const auto& active) mutable {
             done({.completed = active ? listed(*active) : task_failure(active.error())});

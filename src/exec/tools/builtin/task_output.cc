@@ -152,7 +152,8 @@ public:
     TaskOutput(tasks::Host& host, base::Loop& loop) : host_(host), loop_(loop) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) override {
         const auto args = base::from_json<TaskOutputArgs>(call.args).value();
         auto waiting = std::make_shared<Waiting>(host_, loop_, place.agent_id,

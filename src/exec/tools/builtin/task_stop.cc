@@ -24,7 +24,8 @@ public:
     explicit TaskStop(tasks::Host& host) : host_(host) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) override {
         const auto args = base::from_json<TaskRef>(call.args).value();
         host_.stop(

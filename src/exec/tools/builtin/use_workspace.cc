@@ -70,7 +70,7 @@ bool is_home(const std::string& id) {
 class Use final : public tools::Running, public std::enable_shared_from_this<Use> {
 public:
     Use(const WorkspaceParts& parts, const base::Lifetime& owner, const domain::ToolCall& call,
-        tools::Place place, tools::Done done)
+        tools::ExecutionContext place, tools::Done done)
         : parts_(parts),
           owner_(owner),
           args_(args_of(call.args)),
@@ -283,7 +283,7 @@ private:
     const WorkspaceParts& parts_;
     const base::Lifetime& owner_;  // Of the tool.
     const UseWorkspaceArgs args_;
-    const tools::Place place_;
+    const tools::ExecutionContext place_;
     tools::Done done_;
     tools::Outcome outcome_{.completed = nullptr};
     std::shared_ptr<tools::Running> making_;
@@ -313,7 +313,8 @@ public:
         done(true);
     }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) override {
         auto use = std::make_shared<Use>(parts_, lifetime_, call, place, std::move(done));
         use->begin();

@@ -103,7 +103,7 @@ protected:
     std::optional<tools::Registry> registry_{std::in_place};
     std::filesystem::path lists_;  // Where lists are kept; nowhere unless set.
     std::optional<tools::Dispatcher> dispatcher_;
-    tools::Place place_;
+    tools::ExecutionContext place_;
     std::optional<tools::Dispatched> ended_;
     int calls_{0};
 };

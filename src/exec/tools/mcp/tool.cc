@@ -29,7 +29,8 @@ public:
           refusal_(std::move(refusal)) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
         if (auto refused = refusal_ ? refusal_(place.agent_id) : std::nullopt) {
             done({.completed = std::unexpected(std::move(*refused))});

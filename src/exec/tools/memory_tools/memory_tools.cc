@@ -105,7 +105,8 @@ public:
     MemoryTool(Parts parts, tools::ToolSpec spec) : parts_(parts), spec_(std::move(spec)) {}
     const tools::ToolSpec& spec() const final { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) final {
         auto answered = std::make_shared<std::optional<Answered>>();
         parts_.loop.offload(
@@ -131,7 +132,7 @@ protected:
     virtual Answered answer(const json::value& args, const memory::Remembering& whose) const = 0;
 
 private:
-    memory::Remembering whose_memory(const tools::Place& place) const {
+    memory::Remembering whose_memory(const tools::ExecutionContext& place) const {
         return {.store = parts_.store,
                 .agent = place.agent_id,
                 .home = place.owner_home.empty() ? place.agent_home : place.owner_home,

@@ -58,7 +58,7 @@ protected:
 
     sqlite::TempDatabase folder_;
     fs::path home_ = folder_.folder() / "home";
-    tools::Place place_{
+    tools::ExecutionContext place_{
         .agent_id = {"main"}, .agent_home = home_, .workspace = {.workspace_id = "A"}};
     test_support::FakeLoop loop_;
     std::unique_ptr<store::Store> store_ = sqlite::open_inline({.file = ":memory:"}).value();

@@ -129,7 +129,8 @@ public:
         return std::nullopt;
     }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
         const auto args = base::from_json<RunArgs>(call.args).value();
         const NamedCommand& command = *find(args.name);  // check() has found it.
@@ -149,12 +150,13 @@ public:
             });
     }
 
-    std::vector<std::string> paths(const json::value&, const tools::Place& place) const override {
+    std::vector<std::string> paths(const json::value&,
+                                   const tools::ExecutionContext& place) const override {
         return {place.workspace.cwd};
     }
 
     base::Result<json::object> preview(const json::value& args,
-                                       const tools::Place&) const override {
+                                       const tools::ExecutionContext&) const override {
         if (const auto fault = check(args))
             return base::fail(base::ErrorCode::InvalidInput, "{}", fault->message);
         const auto wanted = base::from_json<RunArgs>(args).value();

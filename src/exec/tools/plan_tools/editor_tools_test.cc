@@ -88,7 +88,8 @@ TEST(ContextFrom, TakesWhatFits) {
 }
 
 TEST(Contexts, ForgetTheOldestRun) {
-    Contexts contexts([](const domain::RunId&, const tools::Place&) { return RunContext{}; });
+    Contexts contexts(
+        [](const domain::RunId&, const tools::ExecutionContext&) { return RunContext{}; });
     for (std::size_t i = 0; i <= Contexts::kRunsMax; ++i)
         contexts.moved({std::to_string(i)}, {.cursor = i});
     EXPECT_EQ(contexts.of({"0"}, {}).cursor, std::nullopt);

@@ -22,7 +22,8 @@ protected:
             registry_,
             {.loop = loop_,
              .shell = shell_,
-             .context = [this](const domain::RunId&, const tools::Place&) { return context_; },
+             .context = [this](const domain::RunId&,
+                               const tools::ExecutionContext&) { return context_; },
              .commands = {{"say",
                            "Write words to a file.",
                            {"sh", "-c", "printf '%s' \"$1\" > \"$2\"", "sh", "{text}", "{file}"}},
@@ -90,7 +91,7 @@ protected:
     RunContext context_;
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
-    tools::Place place_;
+    tools::ExecutionContext place_;
     std::optional<tools::Dispatched> ended_;
 };
 

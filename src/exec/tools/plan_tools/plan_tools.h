@@ -36,7 +36,7 @@ struct RunContext {
 RunContext context_from(const json::object& context);
 
 // The context a run was started with. A preview asks with an empty id, for the run to come.
-using ContextOf = std::function<RunContext(const domain::RunId&, const tools::Place&)>;
+using ContextOf = std::function<RunContext(const domain::RunId&, const tools::ExecutionContext&)>;
 
 // A command that plans may run by its name. "{name}" in an argument is the value that a call gives,
 // in one piece: no shell interprets it. An argument that must not be taken for an option belongs

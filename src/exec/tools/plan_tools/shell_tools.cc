@@ -43,7 +43,7 @@ constexpr auto describe_fields(const ShellArgs*) {
 }
 
 // Names one call of one run: the folder of a run has its id.
-std::string mark_of(const domain::ToolCall& call, const tools::Place& place) {
+std::string mark_of(const domain::ToolCall& call, const tools::ExecutionContext& place) {
     return fmt::format("{}/{}", place.agent_home.filename().string(), call.call_id.value);
 }
 
@@ -52,7 +52,8 @@ public:
     explicit ShellExec(const Kit& kit) : shell_(kit.host.shell), loop_(kit.host.loop) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
         auto args = base::from_json<ShellArgs>(call.args).value();
         if (!args.allowFailure.value_or(false))
@@ -72,18 +73,18 @@ public:
     }
     // Nobody can say what the command had done. It is ended, so that it does not run together with
     // the steps that follow, or twice at once when the step is tried again.
-    void recover(const domain::ToolCall& call, const tools::Place& place,
+    void recover(const domain::ToolCall& call, const tools::ExecutionContext& place,
                  std::move_only_function<void(tools::Recovery)> done) override {
         loop_.offload([mark = mark_of(call, place)] { builtin::end_left_behind(mark); },
                       [done = std::move(done)]() mutable { done({}); });
     }
     std::vector<std::string> paths(const json::value& args,
-                                   const tools::Place& place) const override {
+                                   const tools::ExecutionContext& place) const override {
         if (base::find(args, "workdir")) return {};
         return {place.workspace.cwd};
     }
     base::Result<json::object> preview(const json::value& args,
-                                       const tools::Place&) const override {
+                                       const tools::ExecutionContext&) const override {
         return json::object{{"commands", json::array{base::string_at(args, "cmd")}}};
     }
 
@@ -259,7 +260,8 @@ public:
         : loop_(kit.host.loop), inner_(builtin::apply_patch(kit.host.loop)) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
         auto running = std::make_shared<Waiting>();
         auto images = std::make_shared<vault::Outcome<BeforeImages>>();
@@ -285,7 +287,7 @@ public:
 
     // Settled by the files: a patch is applied as a whole, and its call noted the files before it
     // and its result behind it.
-    void recover(const domain::ToolCall& call, const tools::Place& place,
+    void recover(const domain::ToolCall& call, const tools::ExecutionContext& place,
                  std::move_only_function<void(tools::Recovery)> done) override {
         auto found = std::make_shared<tools::Recovery>();
         loop_.offload(
@@ -309,12 +311,12 @@ public:
     }
 
     std::vector<std::string> paths(const json::value& args,
-                                   const tools::Place& place) const override {
+                                   const tools::ExecutionContext& place) const override {
         return inner_->paths(args, place);
     }
 
     base::Result<json::object> preview(const json::value& args,
-                                       const tools::Place& place) const override {
+                                       const tools::ExecutionContext& place) const override {
         return inner_->preview(args, place);
     }
 
@@ -327,7 +329,7 @@ private:
 
     struct Applied {
         std::shared_ptr<vault::Intents> intents;
-        tools::Place place;
+        tools::ExecutionContext place;
         BeforeImages images;
         results::ArtifactSink& sink;  // Of the dispatcher, until `done` was called.
     };

@@ -38,7 +38,7 @@ std::string summary_of(const vault::UndoEntry& entry, const vault::Decision& dec
 
 // What a call may restore from: the run that its own run takes back, else its own. What any other
 // run kept may come from a vault that this run has nothing to do with.
-const std::filesystem::path& kept_for(const tools::Place& place) {
+const std::filesystem::path& kept_for(const tools::ExecutionContext& place) {
     return place.reverted.empty() ? place.agent_home : place.reverted;
 }
 

@@ -15,13 +15,13 @@ struct VaultPretence final : tools::Pretence {
     std::shared_ptr<vault::Overlay> overlay{std::make_shared<vault::Overlay>()};
 };
 
-std::shared_ptr<vault::Overlay> overlay_of(const tools::Place& place) {
+std::shared_ptr<vault::Overlay> overlay_of(const tools::ExecutionContext& place) {
     const auto* pretence = dynamic_cast<const VaultPretence*>(place.pretence.get());
     return pretence ? pretence->overlay : nullptr;
 }
 
 // The run whose context a preview continues, and the policy that it is held to.
-Request preview_request(const json::value& args, const tools::Place& place,
+Request preview_request(const json::value& args, const tools::ExecutionContext& place,
                         const Contexts& contexts) {
     Request request{.args = args, .place = place};
     if (place.pretence) request.sandbox = place.pretence->sandbox;
@@ -100,7 +100,8 @@ public:
         return path_fault(args);
     }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) override {
         auto running = std::make_shared<Stoppable>();
         auto answer = std::make_shared<vault::Outcome<Answer>>();
@@ -119,7 +120,7 @@ public:
 
     // A read changes nothing, so a preview may execute it and show the result.
     base::Result<json::object> preview(const json::value& args,
-                                       const tools::Place& place) const override {
+                                       const tools::ExecutionContext& place) const override {
         TRY(check_fit(spec_, args));
         const std::atomic<bool> never{false};
         Request request = preview_request(args, place, *contexts_);
@@ -154,7 +155,8 @@ public:
         return path_fault(args);
     }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
         auto work = std::make_shared<Work>();
         work->request = {.args = call.args,
@@ -176,7 +178,7 @@ public:
     }
 
     // Settled by the files: the call left a note of each change that it was about to make.
-    void recover(const domain::ToolCall& call, const tools::Place& place,
+    void recover(const domain::ToolCall& call, const tools::ExecutionContext& place,
                  std::move_only_function<void(tools::Recovery)> done) override {
         auto found = std::make_shared<vault::Outcome<vault::Recovery>>();
         loop_.offload([call, place, found] { *found = look(call, place); },
@@ -186,7 +188,7 @@ public:
     }
 
     base::Result<json::object> preview(const json::value& args,
-                                       const tools::Place& place) const override {
+                                       const tools::ExecutionContext& place) const override {
         TRY(check_fit(spec_, args));
         const Request request = preview_request(args, place, *contexts_);
         const auto root = open_vault(place, request.sandbox);
@@ -245,7 +247,7 @@ private:
     }
 
     static vault::Outcome<vault::Recovery> look(const domain::ToolCall& call,
-                                                const tools::Place& place) {
+                                                const tools::ExecutionContext& place) {
         const auto root = TRY(vault::Root::open(place.workspace.execution_root));
         return vault::recover(root, place.agent_home, call.call_id.value);
     }
@@ -293,7 +295,8 @@ public:
           spec_(at_once(spec_of(std::move(about), domain::RiskLevel::ReadOnly))) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) override {
         Request request{.args = call.args, .place = place};
         request.context = contexts_->of(call.run_id, place);
@@ -302,7 +305,7 @@ public:
     }
 
     base::Result<json::object> preview(const json::value& args,
-                                       const tools::Place& place) const override {
+                                       const tools::ExecutionContext& place) const override {
         TRY(check_fit(spec_, args));
         auto answer = compute_(preview_request(args, place, *contexts_));
         if (!answer) return no_preview(answer.error());
@@ -317,7 +320,7 @@ private:
 
 }  // namespace
 
-vault::Outcome<vault::Root> open_vault(const tools::Place& place,
+vault::Outcome<vault::Root> open_vault(const tools::ExecutionContext& place,
                                        const domain::SandboxPolicy& sandbox) {
     const std::filesystem::path root = place.workspace.execution_root;
     auto overlay = overlay_of(place);
@@ -357,7 +360,7 @@ std::unique_ptr<tools::Tool> compute_tool(const Kit& kit, About about, Compute c
     return std::make_unique<ComputeTool>(kit, std::move(about), std::move(compute));
 }
 
-RunContext Contexts::of(const domain::RunId& run, const tools::Place& place) const {
+RunContext Contexts::of(const domain::RunId& run, const tools::ExecutionContext& place) const {
     for (const auto& [id, context] : moved_)
         if (id == run) return context;
     return started_with_ ? started_with_(run, place) : RunContext{};

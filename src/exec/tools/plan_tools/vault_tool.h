@@ -21,7 +21,7 @@ public:
     static constexpr std::size_t kRunsMax = 256;  // The oldest is forgotten.
 
     explicit Contexts(ContextOf started_with) : started_with_(std::move(started_with)) {}
-    RunContext of(const domain::RunId& run, const tools::Place& place) const;
+    RunContext of(const domain::RunId& run, const tools::ExecutionContext& place) const;
     void moved(const domain::RunId& run, RunContext context);
 
 private:
@@ -53,7 +53,7 @@ struct AnswerOutput final : results::Output {
 // What a call is given. `context` was loaded on the loop.
 struct Request {
     json::value args;
-    tools::Place place;
+    tools::ExecutionContext place;
     domain::SandboxPolicy sandbox{};  // Which paths of the vault the call may touch.
     RunContext context{};
     const std::atomic<bool>* stop{nullptr};
@@ -67,7 +67,7 @@ struct Request {
 };
 
 // The vault, with what the policy of the call leaves of it.
-vault::Outcome<vault::Root> open_vault(const tools::Place& place,
+vault::Outcome<vault::Root> open_vault(const tools::ExecutionContext& place,
                                        const domain::SandboxPolicy& sandbox);
 
 // Reads, and changes nothing. Any thread may call it.

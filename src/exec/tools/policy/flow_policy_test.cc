@@ -79,7 +79,8 @@ TEST(FlowPolicy, ARefusalSaysWhatWhyAndWhoCanAllowIt) {
 
 class FakeProposals final : public Proposals {
 public:
-    base::Result<std::string> propose(const domain::ToolCall& call, const Place&) override {
+    base::Result<std::string> propose(const domain::ToolCall& call,
+                                      const ExecutionContext&) override {
         asked.push_back(call);
         if (fails) return base::fail(base::ErrorCode::Refused, "too many questions wait already");
         return "run-7";
@@ -102,7 +103,7 @@ protected:
                                .external_calls = [](const auto&) { return ExternalCalls::Ask; },
                                .proposals = proposals,
                                .loop = &loop_});
-        const Place place{.agent_id = {"main"}, .agent_home = "/home/main"};
+        const ExecutionContext place{.agent_id = {"main"}, .agent_home = "/home/main"};
         std::optional<Dispatched> end;
         const auto running =
             dispatcher.dispatch(dispatcher.describe({.call_id = {"call-1"},
@@ -163,7 +164,7 @@ TEST_F(ProposalTest, NoFormOfAResultHoldsAKnownCredential) {
     const std::string secret = "sk-live-0123456789abcdef";
     scan::know({secret});
     Dispatcher dispatcher({.registry = registry_, .clock = clock_, .ids = ids_});
-    const Place place{.agent_id = {"main"}, .agent_home = "/home/main"};
+    const ExecutionContext place{.agent_id = {"main"}, .agent_home = "/home/main"};
     std::optional<Dispatched> end;
     const auto call = dispatcher.describe(
         {.call_id = {"call-1"}, .tool = "EchoText", .args = {{"text", "hi"}}}, place);

@@ -158,8 +158,9 @@ public:
         return !url || !matches_rule(*url, parts_.settings.allowed_hosts);
     }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place&,
-                                          results::ArtifactSink&, tools::Done done) override {
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext&, results::ArtifactSink&,
+                                          tools::Done done) override {
         const auto args = base::from_json<WebFetchArgs>(call.args).value();
         const auto refuse = [&](domain::ToolError error) -> std::shared_ptr<tools::Running> {
             done({.completed = std::unexpected(std::move(error))});

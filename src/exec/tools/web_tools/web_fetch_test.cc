@@ -48,7 +48,7 @@ protected:
         tools::Dispatcher dispatcher(
             {.registry = registry, .clock = clock_, .ids = ids_, .loop = &loop});
         more["url"] = url;
-        const tools::Place place{.agent_id = {"main"}, .agent_home = folder_.path()};
+        const tools::ExecutionContext place{.agent_id = {"main"}, .agent_home = folder_.path()};
         const auto call = dispatcher.describe({.call_id = {"call-1"},
                                                .run_id = {"run-1"},
                                                .step_id = "round-1.1",

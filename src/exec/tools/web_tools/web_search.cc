@@ -283,8 +283,9 @@ public:
         return std::nullopt;
     }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place&,
-                                          results::ArtifactSink&, tools::Done done) override {
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext&, results::ArtifactSink&,
+                                          tools::Done done) override {
         auto args = base::from_json<WebSearchArgs>(call.args).value();
         args.query = base::collapse_whitespace(base::plain_text(args.query, kQueryBytesMax));
         const auto refuse = [&](domain::ToolError error) -> std::shared_ptr<tools::Running> {

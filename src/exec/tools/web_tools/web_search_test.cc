@@ -46,7 +46,7 @@ protected:
                                  .environment = {{"PATH", "/usr/bin:/bin"}}}));
         tools::Dispatcher dispatcher(
             {.registry = registry, .clock = clock_, .ids = ids_, .loop = &loop});
-        const tools::Place place{.agent_id = {"main"}, .agent_home = folder_.path()};
+        const tools::ExecutionContext place{.agent_id = {"main"}, .agent_home = folder_.path()};
         const auto call = dispatcher.describe({.call_id = {"call-1"},
                                                .run_id = {"run-1"},
                                                .step_id = "round-1.1",

@@ -59,7 +59,8 @@ public:
     explicit CompleteWorkItem(Parts parts) : WorkTool(parts, complete_spec()) {}
 
 protected:
-    Answered answer(const domain::ToolCall& call, const tools::Place& place) const override {
+    Answered answer(const domain::ToolCall& call,
+                    const tools::ExecutionContext& place) const override {
         const auto args = base::from_json<CompleteArgs>(call.args).value();
         work::Complete change{.id = {std::string(base::trim(args.work_item_id))}};
         auto known = TRY(load(place, change.id));

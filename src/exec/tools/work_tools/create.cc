@@ -46,7 +46,8 @@ public:
     }
 
 protected:
-    Answered answer(const domain::ToolCall& call, const tools::Place& place) const override {
+    Answered answer(const domain::ToolCall& call,
+                    const tools::ExecutionContext& place) const override {
         const auto args = base::from_json<CreateArgs>(call.args).value();
         const auto known = TRY(load(place, {}));
         auto made = made_of(args);

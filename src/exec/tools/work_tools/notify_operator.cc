@@ -65,7 +65,8 @@ public:
     }
 
 protected:
-    Answered answer(const domain::ToolCall& call, const tools::Place& place) const override {
+    Answered answer(const domain::ToolCall& call,
+                    const tools::ExecutionContext& place) const override {
         const auto known = TRY(load(place, {}));
         const auto now = parts_.clock.now();
         if (TRY(sent_since(place.agent_id, now - std::chrono::hours(1))) >=

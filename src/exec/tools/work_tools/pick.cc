@@ -58,7 +58,8 @@ public:
                            base::schema_of<PickArgs>(), base::schema_of<PickResult>())) {}
 
 protected:
-    Answered answer(const domain::ToolCall& call, const tools::Place& place) const override {
+    Answered answer(const domain::ToolCall& call,
+                    const tools::ExecutionContext& place) const override {
         const auto args = base::from_json<PickArgs>(call.args).value();
         const domain::WorkItemId id{std::string(base::trim(args.work_item_id))};
         const auto known = TRY(load_open(place, id));

@@ -71,7 +71,8 @@ public:
                                   base::schema_of<GetArgs>(), base::schema_of<GetResult>())) {}
 
 protected:
-    Answered answer(const domain::ToolCall& call, const tools::Place& place) const override {
+    Answered answer(const domain::ToolCall& call,
+                    const tools::ExecutionContext& place) const override {
         const auto args = base::from_json<GetArgs>(call.args).value();
         const domain::WorkItemId id{std::string(base::trim(args.work_item_id))};
         const auto known = TRY(load(place, id));
@@ -93,7 +94,8 @@ public:
                            base::schema_of<ListArgs>(), base::schema_of<ListResult>())) {}
 
 protected:
-    Answered answer(const domain::ToolCall& call, const tools::Place& place) const override {
+    Answered answer(const domain::ToolCall& call,
+                    const tools::ExecutionContext& place) const override {
         const auto args = base::from_json<ListArgs>(call.args).value();
         const auto filter = args.filter.value_or(Filter::All);
         const auto limit = std::clamp<std::int64_t>(args.limit.value_or(kListDefault), 1, kListMax);
@@ -192,7 +194,7 @@ private:
 
     // One plan that cannot be read does not hide the list: that item shows what was stored of it.
     base::Result<json::value> listed(store::Tx& tx, const Known& known, const WorkItem& item,
-                                     bool with_todos, const tools::Place& place) const {
+                                     bool with_todos, const tools::ExecutionContext& place) const {
         Known each{.agent = known.agent,
                    .current = known.current,
                    .item = item,

@@ -42,7 +42,8 @@ public:
     }
 
 protected:
-    Answered answer(const domain::ToolCall& call, const tools::Place& place) const override {
+    Answered answer(const domain::ToolCall& call,
+                    const tools::ExecutionContext& place) const override {
         auto change = change_of(call.args);
         auto known = TRY(load_open(place, change.id));
         change.plan_artifact = TRY(plan_of(place, change.id));

@@ -29,8 +29,8 @@ tools::Outcome outcome_of(Answered answered) {
 }  // namespace
 
 std::shared_ptr<tools::Running> WorkTool::start(const domain::ToolCall& call,
-                                                const tools::Place& place, results::ArtifactSink&,
-                                                tools::Done done) {
+                                                const tools::ExecutionContext& place,
+                                                results::ArtifactSink&, tools::Done done) {
     // A plan's run has no turn whose commit could make the change.
     if (spec_.changes_records && call.source != domain::CallSource::Turn) {
         done({.completed = std::unexpected(
@@ -47,7 +47,7 @@ std::shared_ptr<tools::Running> WorkTool::start(const domain::ToolCall& call,
     return nullptr;
 }
 
-std::expected<Known, ToolError> WorkTool::load(const tools::Place& place,
+std::expected<Known, ToolError> WorkTool::load(const tools::ExecutionContext& place,
                                                const domain::WorkItemId& id) const {
     Known known;
     const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
@@ -74,7 +74,7 @@ std::expected<Known, ToolError> WorkTool::load(const tools::Place& place,
     return known;
 }
 
-std::expected<Known, ToolError> WorkTool::load_open(const tools::Place& place,
+std::expected<Known, ToolError> WorkTool::load_open(const tools::ExecutionContext& place,
                                                     const domain::WorkItemId& id) const {
     auto known = load(place, id);
     if (!known) return known;
@@ -84,7 +84,7 @@ std::expected<Known, ToolError> WorkTool::load_open(const tools::Place& place,
 }
 
 std::expected<domain::PlanArtifact, ToolError> WorkTool::plan_of(
-    const tools::Place& place, const domain::WorkItemId& id) const {
+    const tools::ExecutionContext& place, const domain::WorkItemId& id) const {
     auto plan = work::read_plan(place.agent_home, place.agent_id, id);
     if (plan) return std::move(*plan);
     return std::unexpected(ToolError{

@@ -36,20 +36,22 @@ class WorkTool : public tools::Tool {
 public:
     WorkTool(Parts parts, tools::ToolSpec spec) : parts_(parts), spec_(std::move(spec)) {}
     const tools::ToolSpec& spec() const final { return spec_; }
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink& sink, tools::Done done) final;
 
 protected:
     // On a background thread. Changes nothing but the plan file of a new item.
-    virtual Answered answer(const domain::ToolCall& call, const tools::Place& place) const = 0;
+    virtual Answered answer(const domain::ToolCall& call,
+                            const tools::ExecutionContext& place) const = 0;
 
     // The agent and the item `id`, if it is the agent's; an empty id loads no item.
-    std::expected<Known, ToolError> load(const tools::Place& place,
+    std::expected<Known, ToolError> load(const tools::ExecutionContext& place,
                                          const domain::WorkItemId& id) const;
     // The same; an error when the item is unknown, foreign or completed.
-    std::expected<Known, ToolError> load_open(const tools::Place& place,
+    std::expected<Known, ToolError> load_open(const tools::ExecutionContext& place,
                                               const domain::WorkItemId& id) const;
-    std::expected<domain::PlanArtifact, ToolError> plan_of(const tools::Place& place,
+    std::expected<domain::PlanArtifact, ToolError> plan_of(const tools::ExecutionContext& place,
                                                            const domain::WorkItemId& id) const;
     const Parts parts_;
 

@@ -76,7 +76,7 @@ void AgentPlans::knows(const domain::ToolCallId& call, std::move_only_function<v
 
 base::Result<domain::PlanCreated> AgentPlans::make(const domain::PlanRequest& request,
                                                    const domain::ToolCall& call,
-                                                   const tools::Place& place,
+                                                   const tools::ExecutionContext& place,
                                                    std::optional<domain::PolicySnapshot> policy) {
     std::optional<PlanRun> known;
     domain::PlanOwner owner{.agent_id = place.agent_id,

@@ -44,7 +44,7 @@ public:
     void knows(const domain::ToolCallId& call, std::move_only_function<void(bool)> done) override;
 
     base::Result<std::string> propose(const domain::ToolCall& call,
-                                      const tools::Place& place) override;
+                                      const tools::ExecutionContext& place) override;
 
     base::Status committing(events::Log& log, const domain::PlanRun& run) override;
     void committed(const domain::PlanRun& run) override;
@@ -59,7 +59,8 @@ private:
     class PlanCall;
     // Stores the run of a call, or finds it.
     base::Result<domain::PlanCreated> make(const domain::PlanRequest& request,
-                                           const domain::ToolCall& call, const tools::Place& place,
+                                           const domain::ToolCall& call,
+                                           const tools::ExecutionContext& place,
                                            std::optional<domain::PolicySnapshot> policy);
     // Makes a task of a run that is still open. Nothing when it has ended.
     base::Result<std::optional<domain::Task>> promote(const domain::RunId& run);

@@ -61,8 +61,8 @@ protected:
                               : domain::RiskLevel::ReadOnly;
         return made;
     }
-    tools::Place place() {
-        tools::Place where{.agent_id = kAgent};
+    tools::ExecutionContext place() {
+        tools::ExecutionContext where{.agent_id = kAgent};
         where.workspace.execution_root = world.vault().string();
         where.workspace.workspace_anchor = world.vault().string();
         where.workspace.cwd = world.vault().string();

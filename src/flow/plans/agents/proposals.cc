@@ -55,7 +55,7 @@ std::string text_of(const std::vector<domain::PlanFault>& faults) {
 }  // namespace
 
 base::Result<std::string> AgentPlans::propose(const domain::ToolCall& call,
-                                              const tools::Place& place) {
+                                              const tools::ExecutionContext& place) {
     // Exactly this call under its own policy, and not without the operator.
     auto policy = call.policy;
     policy.confirmations_required = true;

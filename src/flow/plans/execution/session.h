@@ -77,7 +77,7 @@ base::Result<StoredRun> load_run(store::Store& store, const domain::RunId& run);
 // Where a run works, and with whose rights: everything but its policy that its calls are
 // judged by. Decided here alone, from the run as it is stored.
 struct ExecutionContext {
-    tools::Place place;
+    tools::ExecutionContext place;
     domain::ProfilePreset profile{domain::ProfilePreset::PublicNamed};
 };
 base::Result<ExecutionContext> execution_context(const Parts& parts, const domain::PlanRun& run);

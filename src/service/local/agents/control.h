@@ -18,7 +18,7 @@ namespace service {
 
 // A command that an operator starts at `place`, ready to run; InvalidInput for one that is not.
 using TaskOf = std::function<base::Result<tasks::CommandRequest>(
-    const TaskRequest&, const tools::Place& place, domain::TaskId id)>;
+    const TaskRequest&, const tools::ExecutionContext& place, domain::TaskId id)>;
 // The full name of a model that can be asked.
 using NameModel = std::function<base::Result<std::string>(const std::string& model_ref)>;
 

@@ -77,7 +77,7 @@ base::Result<domain::Task> LocalControl::start_task(const std::string& agent,
                                                     const Caller& caller) {
     const domain::AgentId id{agent};
     const domain::TaskId task = parts_.turn.ids.fresh<domain::TaskId>();
-    tools::Place place{.agent_id = id, .agent_home = parts_.turn.home_of(id)};
+    tools::ExecutionContext place{.agent_id = id, .agent_home = parts_.turn.home_of(id)};
     TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         const auto known = TRY(known_agent(log.tx(), id));
         if (known.stopped)

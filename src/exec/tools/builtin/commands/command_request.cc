@@ -11,7 +11,7 @@ constexpr std::size_t kSummaryCharsMax = 80;
 }  // namespace
 
 std::expected<tasks::CommandRequest, domain::ToolError> command_request(
-    const Shell& shell, const tools::Place& place, const domain::TaskId& id,
+    const Shell& shell, const tools::ExecutionContext& place, const domain::TaskId& id,
     const tasks::CommandTaskSpec& spec, std::string_view tool, bool started,
     domain::AuthorityClass instructed_by) {
     const auto& boundary = shell.boundary(place.agent_id);

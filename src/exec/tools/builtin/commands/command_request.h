@@ -17,7 +17,7 @@ std::filesystem::path output_log(const std::filesystem::path& agent_home, const 
 // A command that has been `started` already is only reattached to: it runs as it was started,
 // whatever the boundary is now.
 std::expected<tasks::CommandRequest, domain::ToolError> command_request(
-    const Shell& shell, const tools::Place& place, const domain::TaskId& id,
+    const Shell& shell, const tools::ExecutionContext& place, const domain::TaskId& id,
     const tasks::CommandTaskSpec& spec, std::string_view tool, bool started = false,
     domain::AuthorityClass instructed_by = domain::AuthorityClass::OperatorInstruction);
 

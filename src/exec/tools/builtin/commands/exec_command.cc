@@ -42,8 +42,8 @@ using Finish = std::shared_ptr<base::Job>;
 // starting; once it is a task, it is no longer this call's to end.
 class CommandCall final : public tools::Running, public std::enable_shared_from_this<CommandCall> {
 public:
-    CommandCall(Shell& shell, tasks::Host& host, const domain::ToolCall& call, tools::Place place,
-                results::ArtifactSink& sink, tools::Done done)
+    CommandCall(Shell& shell, tasks::Host& host, const domain::ToolCall& call,
+                tools::ExecutionContext place, results::ArtifactSink& sink, tools::Done done)
         : shell_(shell),
           host_(host),
           id_{call.call_id.value},
@@ -294,7 +294,7 @@ private:
     const domain::RunId run_id_;
     const domain::AuthorityClass authority_class_;
     const ExecArgs args_;
-    const tools::Place place_;
+    const tools::ExecutionContext place_;
     results::ArtifactSink& sink_;  // Owned by the dispatcher's `done`, which outlives this call.
     tools::Done done_;
     tools::Outcome outcome_{.completed = nullptr};
@@ -314,7 +314,8 @@ public:
     ExecCommand(Shell& shell, tasks::Host& host) : shell_(shell), host_(host) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
         auto running =
             std::make_shared<CommandCall>(shell_, host_, call, place, sink, std::move(done));
@@ -328,13 +329,13 @@ public:
     }
 
     std::vector<std::string> paths(const json::value& args,
-                                   const tools::Place& place) const override {
+                                   const tools::ExecutionContext& place) const override {
         if (base::find(args, "workdir")) return {};
         return {place.workspace.cwd};
     }
 
     base::Result<json::object> preview(const json::value& args,
-                                       const tools::Place&) const override {
+                                       const tools::ExecutionContext&) const override {
         return json::object{{"commands", json::array{base::string_at(args, "cmd")}}};
     }
 

@@ -22,7 +22,7 @@ constexpr auto describe_fields(const BatchArgs*) {
 class BatchCall final : public tools::Running, public std::enable_shared_from_this<BatchCall> {
 public:
     BatchCall(Shell& shell, BatchArgs args, domain::AuthorityClass instructed_by,
-              tools::Place place, results::ArtifactSink& sink, tools::Done done)
+              tools::ExecutionContext place, results::ArtifactSink& sink, tools::Done done)
         : shell_(shell),
           args_(std::move(args)),
           instructed_by_(instructed_by),
@@ -108,7 +108,7 @@ private:
     Shell& shell_;
     BatchArgs args_;
     domain::AuthorityClass instructed_by_;
-    tools::Place place_;
+    tools::ExecutionContext place_;
     results::ArtifactSink& sink_;  // Owned by the dispatcher's `done`, which outlives this call.
     tools::Done done_;
     std::unique_ptr<BatchOutput> output_{std::make_unique<BatchOutput>()};
@@ -125,7 +125,8 @@ public:
     explicit ExecCommandBatch(Shell& shell) : shell_(shell) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call,
+                                          const tools::ExecutionContext& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
         auto running =
             std::make_shared<BatchCall>(shell_, base::from_json<BatchArgs>(call.args).value(),
@@ -135,7 +136,7 @@ public:
     }
 
     std::vector<std::string> paths(const json::value& args,
-                                   const tools::Place& place) const override {
+                                   const tools::ExecutionContext& place) const override {
         const auto decoded = base::from_json<BatchArgs>(args);
         const bool is_default =
             !decoded ||
@@ -145,7 +146,7 @@ public:
     }
 
     base::Result<json::object> preview(const json::value& args,
-                                       const tools::Place&) const override {
+                                       const tools::ExecutionContext&) const override {
         json::array commands;
         for (const auto& item : TRY(base::from_json<BatchArgs>(args)).items)
             commands.emplace_back(item.cmd);

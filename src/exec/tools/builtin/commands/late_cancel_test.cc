@@ -59,7 +59,7 @@ public:
 
 TEST(CancelledCommand, IsNotCutOffByACancellationThatCameAfterItsEnd) {
     const patch::TestFolder folder;
-    const tools::Place place{
+    const tools::ExecutionContext place{
         .agent_id = {"default"},
         .agent_home = folder.path(),
         .workspace = {.execution_root = folder.at("."), .cwd = folder.at(".")}};

@@ -8,7 +8,7 @@ namespace {
 class PlainCommand final : public tools::Running,
                            public std::enable_shared_from_this<PlainCommand> {
 public:
-    PlainCommand(Shell& shell, CommandSpec spec, std::string tool, tools::Place place,
+    PlainCommand(Shell& shell, CommandSpec spec, std::string tool, tools::ExecutionContext place,
                  results::ArtifactSink& sink, tools::Done done)
         : shell_(shell),
           spec_(std::move(spec)),
@@ -60,7 +60,7 @@ private:
     Shell& shell_;
     CommandSpec spec_;
     std::string tool_;
-    tools::Place place_;
+    tools::ExecutionContext place_;
     results::ArtifactSink& sink_;  // Owned by the dispatcher's `done`, which outlives this call.
     tools::Done done_;
     tools::Outcome outcome_{.completed = nullptr};
@@ -71,7 +71,7 @@ private:
 }  // namespace
 
 std::shared_ptr<tools::Running> start_command(Shell& shell, CommandSpec spec, std::string tool,
-                                              const tools::Place& place,
+                                              const tools::ExecutionContext& place,
                                               results::ArtifactSink& sink, tools::Done done) {
     auto running = std::make_shared<PlainCommand>(shell, std::move(spec), std::move(tool), place,
                                                   sink, std::move(done));

@@ -61,7 +61,7 @@ void add_terminal(base::ProcessSpec& process) {
         process.environment.emplace_back("TERM", "dumb");
 }
 
-domain::ToolError root_is_gone(const tools::Place& place, std::string_view tool) {
+domain::ToolError root_is_gone(const tools::ExecutionContext& place, std::string_view tool) {
     return {.kind = "tool_execution_failed",
             .message = fmt::format("The command was not run: the execution root {} is gone.",
                                    place.workspace.execution_root),
@@ -75,7 +75,8 @@ domain::ToolError root_is_gone(const tools::Place& place, std::string_view tool)
 }  // namespace
 
 std::expected<std::filesystem::path, domain::ToolError> resolve_workdir(
-    const tools::Place& place, const std::optional<std::string>& workdir, std::string_view tool) {
+    const tools::ExecutionContext& place, const std::optional<std::string>& workdir,
+    std::string_view tool) {
     const std::filesystem::path root(place.workspace.execution_root);
     std::filesystem::path cwd(place.workspace.cwd);
     if (!workdir || workdir->empty()) return cwd;
@@ -109,7 +110,7 @@ const sandbox::Boundary& Shell::boundary(const domain::AgentId& agent) const {
     return found == options_.agent_boundaries.end() ? options_.boundary : found->second;
 }
 
-std::optional<domain::ToolError> Shell::refusal(const tools::Place& place,
+std::optional<domain::ToolError> Shell::refusal(const tools::ExecutionContext& place,
                                                 std::string_view tool) const {
     if (const auto allowed =
             sandbox::permit(options_.execution_of(place.agent_id), sandbox::Use::Process);
@@ -155,9 +156,8 @@ std::string Shell::choose_program(base::ProcessSpec& process, const CommandSpec&
     return functions;
 }
 
-std::expected<base::ProcessSpec, domain::ToolError> Shell::prepare(const CommandSpec& spec,
-                                                                   const tools::Place& place,
-                                                                   std::string_view tool) const {
+std::expected<base::ProcessSpec, domain::ToolError> Shell::prepare(
+    const CommandSpec& spec, const tools::ExecutionContext& place, std::string_view tool) const {
     if (auto refused = refusal(place, tool)) return std::unexpected(std::move(*refused));
     auto workdir = resolve_workdir(place, spec.workdir, tool);
     if (!workdir) return std::unexpected(workdir.error());
@@ -228,7 +228,7 @@ public:
     Attempt(Shell& shell, std::string tool, std::move_only_function<void(Finished)> done)
         : shell_(shell), tool_(std::move(tool)), done_(std::move(done)) {}
 
-    void begin(const CommandSpec& spec, const tools::Place& place, const Room& room) {
+    void begin(const CommandSpec& spec, const tools::ExecutionContext& place, const Room& room) {
         output_->cmd = spec.cmd;
         output_->max_output_tokens = spec.max_output_tokens;
         output_->confined = shell_.boundary(place.agent_id).confines();
@@ -290,7 +290,7 @@ private:
 };
 
 std::shared_ptr<base::ProcessRunner::Handle> Shell::run(
-    const CommandSpec& spec, const tools::Place& place, results::ArtifactSink& sink,
+    const CommandSpec& spec, const tools::ExecutionContext& place, results::ArtifactSink& sink,
     std::string_view tool, std::move_only_function<void(Finished)> done) {
     CommandSpec logged = spec;
     if (boundary(place.agent_id).has_allow_list()) logged.network_log = sink.reserve("network");
@@ -300,7 +300,7 @@ std::shared_ptr<base::ProcessRunner::Handle> Shell::run(
 }
 
 tools::CommandWords words_of(std::string cmd, const std::optional<std::string>& workdir,
-                             const tools::Place& place) {
+                             const tools::ExecutionContext& place) {
     return {std::move(cmd), std::filesystem::path(place.workspace.cwd) / workdir.value_or("")};
 }
 
@@ -348,7 +348,8 @@ struct Shell::Looks {
     }
 };
 
-void Shell::observed(const tools::Place& place, std::vector<tools::CommandWords> commands,
+void Shell::observed(const tools::ExecutionContext& place,
+                     std::vector<tools::CommandWords> commands,
                      std::move_only_function<void(base::Job finished)> body,
                      std::move_only_function<void(Observed)> done) {
     auto looks = std::make_shared<Looks>();

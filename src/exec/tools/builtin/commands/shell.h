@@ -58,11 +58,12 @@ struct ShellOptions {
 
 // The folder a command runs in, links resolved, or why it may not run there. Reads the disk.
 std::expected<std::filesystem::path, domain::ToolError> resolve_workdir(
-    const tools::Place& place, const std::optional<std::string>& workdir, std::string_view tool);
+    const tools::ExecutionContext& place, const std::optional<std::string>& workdir,
+    std::string_view tool);
 
 // The command line as its words are searched for file names. Pure.
 tools::CommandWords words_of(std::string cmd, const std::optional<std::string>& workdir,
-                             const tools::Place& place);
+                             const tools::ExecutionContext& place);
 
 // Completes the output of a command that is over, from files: its network log, if anything was
 // written to it, and what the boundary kept it from. Blocks; any thread.
@@ -85,14 +86,13 @@ public:
 
     // Why no command at all may run at `place`, or nothing. prepare() asks it, too. Blocks; any
     // thread.
-    std::optional<domain::ToolError> refusal(const tools::Place& place,
+    std::optional<domain::ToolError> refusal(const tools::ExecutionContext& place,
                                              std::string_view tool) const;
 
     // The process that runs the command below the place's execution root, behind the boundary, or
     // why it may not. Nothing in `spec` changes the boundary. Blocks; any thread.
-    std::expected<base::ProcessSpec, domain::ToolError> prepare(const CommandSpec& spec,
-                                                                const tools::Place& place,
-                                                                std::string_view tool) const;
+    std::expected<base::ProcessSpec, domain::ToolError> prepare(
+        const CommandSpec& spec, const tools::ExecutionContext& place, std::string_view tool) const;
     // What a command's output may take of memory before it goes to its spill files.
     struct Room {
         std::size_t memory_bytes_max{0};
@@ -114,7 +114,7 @@ public:
     // run() has returned, unless this Shell goes first. A command that is cancelled before it has
     // started does not start; its error is of the kind kCancelled. Never null.
     std::shared_ptr<base::ProcessRunner::Handle> run(const CommandSpec& spec,
-                                                     const tools::Place& place,
+                                                     const tools::ExecutionContext& place,
                                                      results::ArtifactSink& sink,
                                                      std::string_view tool,
                                                      std::move_only_function<void(Finished)> done);
@@ -142,7 +142,7 @@ public:
     // Runs `body`, which runs the commands, between two snapshots of the execution root; `done`
     // gets what changed and what is in the files that were named or changed. A root found too large
     // once is not read again; files that the commands name are.
-    void observed(const tools::Place& place, std::vector<tools::CommandWords> commands,
+    void observed(const tools::ExecutionContext& place, std::vector<tools::CommandWords> commands,
                   std::move_only_function<void(base::Job finished)> body,
                   std::move_only_function<void(Observed)> done);
 
