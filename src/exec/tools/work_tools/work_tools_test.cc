@@ -147,9 +147,9 @@ TEST_F(WorkReceiptTest, ConfirmInAFewLinesWithWhatTheNextCallNeeds) {
     EXPECT_EQ(receipt("PickWorkItem", about),
               "Current work item is now w: ship it\nState: open\nPlan status: draft");
     EXPECT_EQ(receipt("UpdateWorkItem", {{"work_item_id", "w"}, {"blocked_by", "the review"}}),
-              "Work item w updated\nState: open\nReadiness: waiting_external\nPlan status: draft\n"
+              "Work item w updated\nState: open\nReadiness: blocked\nPlan status: draft\n"
               "Plan file: " +
-                  plan("w"));
+                  plan("w") + "\nRecheck at: 2031-01-02T01:00:00.000000Z");
     EXPECT_EQ(receipt("CompleteWorkItem", about),
               "Work item w completed\nState: completed\nReadiness: completed\n"
               "Plan status: draft\nPlan file: " +
