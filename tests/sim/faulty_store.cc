@@ -7,6 +7,17 @@ public:
     FaultyStore(Disk& disk, FaultPlan plan)
         : disk_(disk), plan_(plan), inner_(sqlite::open_snapshot(disk.bytes_).value()) {
         disk_.commits_ = 0;
+        disk_.open_ = this;
+    }
+    ~FaultyStore() override {
+        save();
+        if (disk_.open_ == this) disk_.open_ = nullptr;
+    }
+
+    // Only when another store is to read it: a copy for each commit takes much of a simulation's
+    // time.
+    void save() {
+        if (disk_.open_ == this && !has_lost_power_) disk_.bytes_ = inner_->snapshot().value();
     }
 
     store::Status write(store::Durability durability, store::Work work) override {
@@ -22,9 +33,11 @@ public:
             return {};
         });
         if (!status) return status;
-        disk_.bytes_ = inner_->snapshot().value();
-        if (durability == store::Durability::Disk) disk_.synced_bytes_ = disk_.bytes_;
-        if (fault == Fault::PowerLoss) disk_.bytes_ = disk_.synced_bytes_;
+        if (durability == store::Durability::Disk) disk_.synced_bytes_ = inner_->snapshot().value();
+        if (fault == Fault::PowerLoss) {
+            disk_.bytes_ = disk_.synced_bytes_;
+            has_lost_power_ = true;
+        }
         if (fault == Fault::PowerLoss || fault == Fault::CrashAfterCommit) throw Crash{};
         return status;
     }
@@ -49,6 +62,7 @@ private:
 
     Disk& disk_;
     FaultPlan plan_;
+    bool has_lost_power_{false};
     std::unique_ptr<sqlite::InlineStore> inner_;
 };
 
@@ -58,6 +72,7 @@ Disk::Disk() {
 }
 
 std::unique_ptr<store::Store> Disk::open(FaultPlan plan) {
+    if (open_) open_->save();
     return std::make_unique<FaultyStore>(*this, plan);
 }
 

@@ -28,19 +28,21 @@ struct FaultPlan {
     std::int64_t at{0};
 };
 
-// Holds the database across crashes. A store made from it is one process's view.
+class FaultyStore;
+
+// Holds the database across crashes. A store made from it is one process's view; it is destroyed
+// before the disk is. One at a time: the next one starts with what the last one has stored.
 class Disk {
 public:
     Disk();
     std::unique_ptr<store::Store> open(FaultPlan plan);
     std::int64_t commits() const { return commits_; }  // Of the store opened last.
-    // Now, and not behind a commit. A store that is open does not notice; the next one does.
-    void lose_power() { bytes_ = synced_bytes_; }
 
 private:
     friend class FaultyStore;
-    std::string bytes_;         // The database now.
-    std::string synced_bytes_;  // The database after a power cut.
+    std::string bytes_;           // The database, without what `open_` has stored.
+    std::string synced_bytes_;    // The database after a power cut.
+    FaultyStore* open_{nullptr};  // The store opened last, while it exists.
     std::int64_t commits_{0};
 };
 
