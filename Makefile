@@ -7,7 +7,8 @@ JOBS ?= $(shell nproc)
 SECONDS := 60
 SEEDS ?= 1000
 PREFIX ?= /usr/local
-CTEST := ctest --output-on-failure -j2 --timeout 600
+# One more than there are cores: tests wait for processes and disks a quarter of their time.
+CTEST := ctest --output-on-failure -j$(shell echo $$(($$(nproc) + 1))) --timeout 600
 
 .PHONY: help bootstrap build demo picture test check tidy bench fuzz sim seeds torture interop install release-check format clean \
     format-check arrows test-scripts test-dev test-asan test-tsan
