@@ -41,7 +41,7 @@ TEST_F(ServiceTest, TheEventsOfAMessageHaveItsIdAndItsLabels) {
     auto& service = serve_main();
     ASSERT_TRUE(service.prompt("main", "hi", operator_));
     ASSERT_TRUE(service.enqueue(
-        "main", {.body = domain::TextBody{"x"}, .priority = domain::Priority::Background}));
+        "main", {.priority = domain::Priority::Background, .body = domain::TextBody{"x"}}));
     loop_.run();
     std::map<std::string, json::value> stored;
     for (const auto& one : messages())
