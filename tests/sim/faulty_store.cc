@@ -17,7 +17,7 @@ public:
     // Only when another store is to read it: a copy for each commit takes much of a simulation's
     // time.
     void save() {
-        if (disk_.open_ == this && !has_lost_power_) disk_.bytes_ = inner_->snapshot().value();
+        if (disk_.open_ == this) disk_.bytes_ = inner_->snapshot().value();
     }
 
     store::Status write(store::Durability durability, store::Work work) override {
@@ -34,10 +34,7 @@ public:
         });
         if (!status) return status;
         if (durability == store::Durability::Disk) disk_.synced_bytes_ = inner_->snapshot().value();
-        if (fault == Fault::PowerLoss) {
-            disk_.bytes_ = disk_.synced_bytes_;
-            has_lost_power_ = true;
-        }
+        if (fault == Fault::PowerLoss) disk_.lose_power();
         if (fault == Fault::PowerLoss || fault == Fault::CrashAfterCommit) throw Crash{};
         return status;
     }
@@ -62,13 +59,17 @@ private:
 
     Disk& disk_;
     FaultPlan plan_;
-    bool has_lost_power_{false};
     std::unique_ptr<sqlite::InlineStore> inner_;
 };
 
 Disk::Disk() {
     auto fresh = sqlite::open_inline({.file = ":memory:", .mode = sqlite::Mode::Inline}).value();
     bytes_ = synced_bytes_ = fresh->snapshot().value();
+}
+
+void Disk::lose_power() {
+    bytes_ = synced_bytes_;
+    open_ = nullptr;  // What it has stored besides is gone.
 }
 
 std::unique_ptr<store::Store> Disk::open(FaultPlan plan) {

@@ -37,12 +37,14 @@ public:
     Disk();
     std::unique_ptr<store::Store> open(FaultPlan plan);
     std::int64_t commits() const { return commits_; }  // Of the store opened last.
+    // Now, and not behind a commit. A store that is open does not notice; the next one does.
+    void lose_power();
 
 private:
     friend class FaultyStore;
     std::string bytes_;           // The database, without what `open_` has stored.
     std::string synced_bytes_;    // The database after a power cut.
-    FaultyStore* open_{nullptr};  // The store opened last, while it exists.
+    FaultyStore* open_{nullptr};  // The store opened last, while it exists and has power.
     std::int64_t commits_{0};
 };
 
