@@ -50,7 +50,8 @@ public:
                                           const tools::ExecutionContext& place,
                                           results::ArtifactSink&, tools::Done done) override {
         auto args = base::from_json<TaskInputArgs>(call.args).value();
-        host_.find(place.agent_id, {args.task_id},
+        const domain::TaskId task_id{args.task_id};
+        host_.find(place.agent_id, task_id,
                    [this, agent = place.agent_id, args = std::move(args),
                     done = std::move(done)](const base::Result<domain::Task>& task) mutable {
                        if (task && task->kind == domain::TaskKind::ChildAgentTask)
