@@ -121,6 +121,47 @@ TEST_F(ResidentTest, EverySortOfInputIsOneStoredMessageAndOnlySomeReachTheModel)
     }
 }
 
+TEST_F(ResidentTest, WhatChangesWhileAPromptIsPlannedIsInThePrompt) {
+    start(kOneAnswer);
+    bool has_changed = false;
+    auto changing = parts();
+    changing.execution_of = [&](const auto&) {  // Between the facts and the commit.
+        if (!std::exchange(has_changed, true))
+            commit([&](events::Log& log) {
+                return log.tx().put_work_item({.id = {"w"},
+                                               .agent_id = agent_,
+                                               .objective = "made meanwhile",
+                                               .blocked_by = "a review"});
+            });
+        return domain::Execution{};
+    };
+    scheduler_.emplace(changing, Options{.model_ref = "scripted/test"});
+    send("hi");
+    run();
+    ASSERT_EQ(model_->requests.size(), 1U);
+    EXPECT_THAT(opening(0), HasSubstr("made meanwhile"));
+}
+
+TEST_F(ResidentTest, ThePromptOfAFirstTurnHasTheCapabilityThatItsCommitMakes) {
+    start(kOneAnswer);
+    Options options{.model_ref = "scripted/test"};
+    options.token_hash_of = [](const auto& id) { return "hash of " + id.value; };
+    std::vector<std::string> shown;
+    auto revealing = parts();
+    revealing.trigger_url_of = [&](const auto& id) {
+        shown.push_back(id.value);
+        return "https://wake.test/" + id.value;
+    };
+    scheduler_.emplace(revealing, options);
+    send("hi");
+    run();
+    const auto made = read<std::optional<domain::ExternalTrigger>>(
+        [&](store::Tx& tx) { return tx.active_trigger(agent_); });
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->token_hash, "hash of " + made->external_trigger_id.value);
+    EXPECT_THAT(shown, testing::Contains(made->external_trigger_id.value));
+}
+
 // Messages that break -----------------------------------------------------------------------------
 
 // contract: AUDIT-06, AUDIT-07, AUDIT-08

@@ -30,8 +30,7 @@ namespace {
 
 constexpr std::string_view kResumeNote =
     "The work above was interrupted before it was done. Before you repeat a call that is marked as "
-    "not "
-    "made or unknown, check what it has changed. Continue from here; do not start over.";
+    "not made or unknown, check what it has changed. Continue from here; do not start over.";
 
 base::Status record_continuation(events::Log& log, const domain::Message& message,
                                  const domain::ContinuationResolution& resolution) {
