@@ -68,8 +68,8 @@ struct SessionParts {
     base::Clock& clock;
     ChildRunner& children;
     const sandbox::Boundary& boundary;
-    // Where the server's questions to the operator go; none: the server is
-    // refused, since no operator can answer.
+    // Where the server's questions to the operator go; none: they are refused, since no operator
+    // is connected.
     Questions* questions{nullptr};
     std::filesystem::path log_file;  // What the server writes to its standard error.
 };
